@@ -1,0 +1,46 @@
+// The seam between an engine and the tuner: who decides a call's config, and who hears how it went.
+#pragma once
+
+#include <cstdint>
+
+#include "model/config.h"
+#include "model/task.h"
+
+namespace autoccl {
+
+/// One finished call as one rank saw it. Times are nowNs() of this host.
+struct CallRecord {
+  uint64_t taskKey = 0;
+  uint64_t callIndex = 0;
+  Config asked;     // what the gate gave
+  Config inEffect;  // what the engine ran; a difference makes the sample a failed trial
+  int64_t arrivedNs = 0;   // this rank entered the call (stream ready)
+  int64_t lastArrivalNs = 0;  // the last rank entered, as far as this rank can know; 0: unknown
+  int64_t finishedNs = 0;
+  bool failed = false;
+};
+
+/// Decides the config of each call. An engine without a tuner has no gate (nullptr) and runs its
+/// default. One gate serves one communicator of one process.
+///
+/// HOT: take and report make no allocation, lock, log or system call; resolve too, unless the
+/// call's index has a fence without verdict, where it waits (design, rule 4).
+class CallGate {
+ public:
+  /// A call's place in its task's sequence, equal on all ranks.
+  struct Ticket {
+    uint32_t slot = 0;  // the task's place in the gate's table
+    uint64_t index = 0;
+  };
+  virtual ~CallGate() = default;
+
+  /// Takes the next call index of `task`; in the order of issue. `fallback` is the engine's default
+  /// for it, used until the leader says otherwise. Not hot the first time a task is seen.
+  virtual Ticket take(const Task& task, const Config& fallback) noexcept = 0;
+  /// The config of that index. False: the communicator is broken (a rank in doubt timed out).
+  virtual bool resolve(Ticket ticket, Config& config) noexcept = 0;
+  /// Says how the call went. Drops and counts when the ring is full.
+  virtual void report(const CallRecord& record) noexcept = 0;
+};
+
+}  // namespace autoccl
