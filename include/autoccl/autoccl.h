@@ -1,7 +1,7 @@
 /* AutoCCL's C interface: collectives for host memory that tune themselves while the program runs.
  *
- * Shape. The names, argument orders and meanings are NCCL's with the prefix `accl`, so a program that
- * knows NCCL knows this. Memory is host memory; a stream is an ordered queue of work of this
+ * Shape. The names, argument orders and meanings are NCCL's with the prefix `accl`, so a program
+ * that knows NCCL knows this. Memory is host memory; a stream is an ordered queue of work of this
  * process with a thread of its own. The stream NULL is the caller itself: the call returns when the
  * result is there. Counts are elements, sizes bytes.
  *
@@ -38,7 +38,9 @@ typedef struct acclStream* acclStream_t;
 typedef struct acclEvent* acclEvent_t;
 
 /* Names the rendezvous of one communicator: made by one rank, sent to the others by the program. */
-typedef struct { char internal[ACCL_UNIQUE_ID_BYTES]; } acclUniqueId;
+typedef struct {
+  char internal[ACCL_UNIQUE_ID_BYTES];
+} acclUniqueId;
 
 typedef enum {
   acclSuccess = 0,
@@ -53,23 +55,42 @@ typedef enum {
 
 /* NCCL's numbers for NCCL's types; ours follow from 100. */
 typedef enum {
-  acclInt8 = 0, acclUint8 = 1, acclInt32 = 2, acclUint32 = 3, acclInt64 = 4, acclUint64 = 5,
-  acclFloat16 = 6, acclFloat32 = 7, acclFloat64 = 8, acclBfloat16 = 9, acclFloat8e4m3 = 10,
-  acclFloat8e5m2 = 11, acclInt16 = 100, acclUint16 = 101
+  acclInt8 = 0,
+  acclUint8 = 1,
+  acclInt32 = 2,
+  acclUint32 = 3,
+  acclInt64 = 4,
+  acclUint64 = 5,
+  acclFloat16 = 6,
+  acclFloat32 = 7,
+  acclFloat64 = 8,
+  acclBfloat16 = 9,
+  acclFloat8e4m3 = 10,
+  acclFloat8e5m2 = 11,
+  acclInt16 = 100,
+  acclUint16 = 101
 } acclDataType_t;
 
 /* Values from 16 up are scaled sums made by acclRedOpCreatePreMulSum. */
-typedef enum { acclSum = 0, acclProd = 1, acclMax = 2, acclMin = 3, acclAvg = 4, acclRedOpMax = 0x7fffffff } acclRedOp_t;
+typedef enum {
+  acclSum = 0,
+  acclProd = 1,
+  acclMax = 2,
+  acclMin = 3,
+  acclAvg = 4,
+  acclRedOpMax = 0x7fffffff
+} acclRedOp_t;
 typedef enum { acclScalarDevice = 0, acclScalarHostImmediate = 1 } acclScalarResidence_t;
 
 /* Fill with ACCL_CONFIG_INITIALIZER, then change what you need. */
 typedef struct {
-  size_t size;       /* of this struct, for versions to come */
-  int blocking;      /* 1: init waits for all ranks; 0: it returns acclInProgress at once */
-  const char* name;  /* for logs and reports; NULL: comm<N> */
-  int splitShare;    /* reserved for NCCL's meaning; no effect on host memory */
+  size_t size;      /* of this struct, for versions to come */
+  int blocking;     /* 1: init waits for all ranks; 0: it returns acclInProgress at once */
+  const char* name; /* for logs and reports; NULL: comm<N> */
+  int splitShare;   /* reserved for NCCL's meaning; no effect on host memory */
 } acclConfig_t;
-#define ACCL_CONFIG_INITIALIZER { sizeof(acclConfig_t), 1, NULL, 0 }
+#define ACCL_CONFIG_INITIALIZER \
+  { sizeof(acclConfig_t), 1, NULL, 0 }
 
 /* ---- communicators ---- */
 ACCL_API acclResult_t acclGetVersion(int* version);
@@ -78,15 +99,18 @@ ACCL_API const char* acclGetErrorString(acclResult_t result);
 ACCL_API const char* acclGetLastError(acclComm_t comm);
 ACCL_API acclResult_t acclGetUniqueId(acclUniqueId* id);
 ACCL_API acclResult_t acclCommInitRank(acclComm_t* comm, int nRanks, acclUniqueId id, int rank);
-ACCL_API acclResult_t acclCommInitRankConfig(acclComm_t* comm, int nRanks, acclUniqueId id, int rank,
-                                             const acclConfig_t* config);
+ACCL_API acclResult_t acclCommInitRankConfig(acclComm_t* comm, int nRanks, acclUniqueId id,
+                                             int rank, const acclConfig_t* config);
 /* All ranks as threads of this process: comms[0..nRanks-1]. Issue their calls from nRanks threads,
  * or from one thread between acclGroupStart and acclGroupEnd. */
 ACCL_API acclResult_t acclCommInitAll(acclComm_t* comms, int nRanks);
-/* Rank and size from what autoccl run, torchrun, Open MPI, MPICH or Slurm put into the environment. */
+/* Rank and size from what autoccl run, torchrun, Open MPI, MPICH or Slurm put into the environment.
+ */
 ACCL_API acclResult_t acclCommInitFromEnv(acclComm_t* comm);
-/* Collective. Ranks with one color form a communicator, ordered by key; ACCL_SPLIT_NOCOLOR: none. */
-ACCL_API acclResult_t acclCommSplit(acclComm_t comm, int color, int key, acclComm_t* newComm, const acclConfig_t* config);
+/* Collective. Ranks with one color form a communicator, ordered by key; ACCL_SPLIT_NOCOLOR: none.
+ */
+ACCL_API acclResult_t acclCommSplit(acclComm_t comm, int color, int key, acclComm_t* newComm,
+                                    const acclConfig_t* config);
 ACCL_API acclResult_t acclCommFinalize(acclComm_t comm);
 ACCL_API acclResult_t acclCommDestroy(acclComm_t comm);
 /* Ends every call under way on every rank with an error, within milliseconds. */
@@ -117,38 +141,48 @@ ACCL_API acclResult_t acclEventSynchronize(acclEvent_t event);
 ACCL_API acclResult_t acclEventElapsedTime(float* ms, acclEvent_t start, acclEvent_t end);
 
 /* ---- reductions of one's own scale ---- */
-ACCL_API acclResult_t acclRedOpCreatePreMulSum(acclRedOp_t* op, void* scalar, acclDataType_t datatype,
+ACCL_API acclResult_t acclRedOpCreatePreMulSum(acclRedOp_t* op, void* scalar,
+                                               acclDataType_t datatype,
                                                acclScalarResidence_t residence, acclComm_t comm);
 ACCL_API acclResult_t acclRedOpDestroy(acclRedOp_t op, acclComm_t comm);
 
 /* ---- collectives; in place where sendbuff is the matching part of recvbuff ---- */
-ACCL_API acclResult_t acclAllReduce(const void* sendbuff, void* recvbuff, size_t count, acclDataType_t datatype,
-                                    acclRedOp_t op, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclReduce(const void* sendbuff, void* recvbuff, size_t count, acclDataType_t datatype,
-                                 acclRedOp_t op, int root, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclBroadcast(const void* sendbuff, void* recvbuff, size_t count, acclDataType_t datatype,
-                                    int root, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, acclDataType_t datatype,
-                                    acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount, acclDataType_t datatype,
-                                        acclRedOp_t op, acclComm_t comm, acclStream_t stream);
-/* count elements to and from each rank. Not in place. */
-ACCL_API acclResult_t acclAllToAll(const void* sendbuff, void* recvbuff, size_t count, acclDataType_t datatype,
-                                   acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclGather(const void* sendbuff, void* recvbuff, size_t sendcount, acclDataType_t datatype,
-                                 int root, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclScatter(const void* sendbuff, void* recvbuff, size_t recvcount, acclDataType_t datatype,
-                                  int root, acclComm_t comm, acclStream_t stream);
-/* The uneven forms. recvcounts[nRanks] is the same on all ranks; displs count elements. */
-ACCL_API acclResult_t acclAllGatherv(const void* sendbuff, void* recvbuff, const size_t* recvcounts, const size_t* displs,
-                                     acclDataType_t datatype, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclReduceScatterv(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
-                                         acclDataType_t datatype, acclRedOp_t op, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclAllToAllv(const void* sendbuff, const size_t* sendcounts, const size_t* sdispls,
-                                    void* recvbuff, const size_t* recvcounts, const size_t* rdispls,
+ACCL_API acclResult_t acclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                                    acclDataType_t datatype, acclRedOp_t op, acclComm_t comm,
+                                    acclStream_t stream);
+ACCL_API acclResult_t acclReduce(const void* sendbuff, void* recvbuff, size_t count,
+                                 acclDataType_t datatype, acclRedOp_t op, int root, acclComm_t comm,
+                                 acclStream_t stream);
+ACCL_API acclResult_t acclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
+                                    acclDataType_t datatype, int root, acclComm_t comm,
+                                    acclStream_t stream);
+ACCL_API acclResult_t acclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
                                     acclDataType_t datatype, acclComm_t comm, acclStream_t stream);
-ACCL_API acclResult_t acclSend(const void* sendbuff, size_t count, acclDataType_t datatype, int peer,
-                               acclComm_t comm, acclStream_t stream);
+ACCL_API acclResult_t acclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                                        acclDataType_t datatype, acclRedOp_t op, acclComm_t comm,
+                                        acclStream_t stream);
+/* count elements to and from each rank. Not in place. */
+ACCL_API acclResult_t acclAllToAll(const void* sendbuff, void* recvbuff, size_t count,
+                                   acclDataType_t datatype, acclComm_t comm, acclStream_t stream);
+ACCL_API acclResult_t acclGather(const void* sendbuff, void* recvbuff, size_t sendcount,
+                                 acclDataType_t datatype, int root, acclComm_t comm,
+                                 acclStream_t stream);
+ACCL_API acclResult_t acclScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                                  acclDataType_t datatype, int root, acclComm_t comm,
+                                  acclStream_t stream);
+/* The uneven forms. recvcounts[nRanks] is the same on all ranks; displs count elements. */
+ACCL_API acclResult_t acclAllGatherv(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
+                                     const size_t* displs, acclDataType_t datatype, acclComm_t comm,
+                                     acclStream_t stream);
+ACCL_API acclResult_t acclReduceScatterv(const void* sendbuff, void* recvbuff,
+                                         const size_t* recvcounts, acclDataType_t datatype,
+                                         acclRedOp_t op, acclComm_t comm, acclStream_t stream);
+ACCL_API acclResult_t acclAllToAllv(const void* sendbuff, const size_t* sendcounts,
+                                    const size_t* sdispls, void* recvbuff, const size_t* recvcounts,
+                                    const size_t* rdispls, acclDataType_t datatype, acclComm_t comm,
+                                    acclStream_t stream);
+ACCL_API acclResult_t acclSend(const void* sendbuff, size_t count, acclDataType_t datatype,
+                               int peer, acclComm_t comm, acclStream_t stream);
 ACCL_API acclResult_t acclRecv(void* recvbuff, size_t count, acclDataType_t datatype, int peer,
                                acclComm_t comm, acclStream_t stream);
 ACCL_API acclResult_t acclBarrier(acclComm_t comm, acclStream_t stream);
@@ -162,11 +196,14 @@ ACCL_API acclResult_t acclGroupEnd(void);
 ACCL_API acclResult_t acclCommPinConfig(acclComm_t comm, const char* spec);
 /* Writes the config in effect of this rank's last finished call into spec[size]. */
 ACCL_API acclResult_t acclCommLastConfig(acclComm_t comm, char* spec, size_t size);
-/* All configs the engine offers for a task, one a line, into text[size]; *needed is the full length. */
-ACCL_API acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes, char* text, size_t size, size_t* needed);
+/* All configs the engine offers for a task, one a line, into text[size]; *needed is the full
+ * length. */
+ACCL_API acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes,
+                                    char* text, size_t size, size_t* needed);
 /* 1 once every task seen so far has converged or tuning is off, else 0. */
 ACCL_API acclResult_t acclCommTuned(acclComm_t comm, int* tuned);
-/* Marks the start of a training step for the objective `step`; without marks it is found from the calls. */
+/* Marks the start of a training step for the objective `step`; without marks it is found from the
+ * calls. */
 ACCL_API acclResult_t acclStepMark(acclComm_t comm);
 
 #ifdef __cplusplus

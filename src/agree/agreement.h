@@ -37,10 +37,10 @@ struct Outcome {
 
 /// What all ranks must have in common before any call is touched.
 struct MemberDigest {
-  std::string version;   // ours
-  std::string library;   // the engine's
-  uint64_t settings = 0; // hash of settings that matter
-  uint64_t space = 0;    // hash of what the engine can do
+  std::string version;    // ours
+  std::string library;    // the engine's
+  uint64_t settings = 0;  // hash of settings that matter
+  uint64_t space = 0;     // hash of what the engine can do
 };
 
 /// The channel of frames between the leader and this rank (or, on the leader, all workers):
@@ -79,7 +79,7 @@ class Agreement {
   [[nodiscard]] std::optional<Outcome> outcome();
   /// Tasks whose first call happened since the last question.
   [[nodiscard]] std::vector<Task> newTasks();
-  [[nodiscard]] bool joined() const;                 // all members are in and their digests agree
+  [[nodiscard]] bool joined() const;  // all members are in and their digests agree
   [[nodiscard]] std::optional<std::string> off() const;  // why tuning is off on this communicator
   [[nodiscard]] uint64_t nextIndex(uint64_t taskKey) const;  // calls taken so far on this rank
   /// Nanoseconds that calls of this rank have waited at fences.

@@ -1,9 +1,8 @@
 // One clock for all processes of a host. Times are nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
-#include <ctime>
-
 #include <cstdint>
+#include <ctime>
 
 namespace autoccl {
 

@@ -1,5 +1,5 @@
-// Errors of set-up: the world refused something (a bad variable, no memory, a rank that never came).
-// What cannot go wrong at run time is an enum or a bool; a bug of ours is ACCL_CHECK.
+// Errors of set-up: the world refused something (a bad variable, no memory, a rank that never
+// came). What cannot go wrong at run time is an enum or a bool; a bug of ours is ACCL_CHECK.
 #pragma once
 
 #include <stdexcept>

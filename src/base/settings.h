@@ -23,7 +23,8 @@ struct SettingRow {
 [[nodiscard]] const std::vector<SettingRow>& settingRows();
 
 /// A value and where it came from. Reads the environment each time; callers keep what they read.
-/// A value outside the row's allowed ones throws Error that names the variable and the allowed values.
+/// A value outside the row's allowed ones throws Error that names the variable and the allowed
+/// values.
 struct Setting {
   std::string value;
   bool fromEnvironment = false;

@@ -10,7 +10,8 @@
 namespace autoccl {
 
 /// Fixed ring of N (a power of two) trivially copyable values. push and pop are wait-free, allocate
-/// nothing and make no system call. Producer and consumer indices stand on cache lines of their own.
+/// nothing and make no system call. Producer and consumer indices stand on cache lines of their
+/// own.
 template <class T, size_t N>
 class SpscRing {
   static_assert((N & (N - 1)) == 0 && N > 1, "N must be a power of two");
@@ -36,7 +37,9 @@ class SpscRing {
     tail_.store(tail + 1, std::memory_order_release);
     return true;
   }
-  [[nodiscard]] uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+  [[nodiscard]] uint64_t dropped() const noexcept {
+    return dropped_.load(std::memory_order_relaxed);
+  }
 
  private:
   alignas(64) std::atomic<uint64_t> head_{0};

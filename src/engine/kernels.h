@@ -19,13 +19,14 @@ struct Reduction {
   const void* const* src = nullptr;
   int nSrc = 0;  // 1..kMaxFan; 1 with kSum is a copy
   void* const* dst = nullptr;
-  int nDst = 0;  // 1..kMaxFan
+  int nDst = 0;      // 1..kMaxFan
   size_t count = 0;  // elements
   DataType dtype{};
   ReduceOp op{};
   /// kScaledSum: one factor per source (1 for partial results). Null: all 1.
   const double* scale = nullptr;
-  /// kAvg: divide by this after the last source; 0 or 1: not here (a partial result). Integers truncate.
+  /// kAvg: divide by this after the last source; 0 or 1: not here (a partial result). Integers
+  /// truncate.
   int divisor = 0;
   /// Stream stores that leave the caches alone: pays for large destinations that were not read.
   bool nonTemporal = false;
@@ -36,6 +37,7 @@ struct Reduction {
 void reduce(const Reduction& r) noexcept;
 
 /// memcpy to m destinations; with nonTemporal by stream stores (one sfence at the end).
-void copyBytes(void* const* dst, int nDst, const void* src, size_t bytes, bool nonTemporal) noexcept;
+void copyBytes(void* const* dst, int nDst, const void* src, size_t bytes,
+               bool nonTemporal) noexcept;
 
 }  // namespace autoccl

@@ -30,7 +30,8 @@ E wordOf(std::string_view text, int count, const char* field) {
     if (i) allowed += ", ";
     allowed += toText(static_cast<E>(i));
   }
-  throw Error(ErrorCode::kUsage, std::string("config: unknown ") + field + " '" + std::string(text) + "'",
+  throw Error(ErrorCode::kUsage,
+              std::string("config: unknown ") + field + " '" + std::string(text) + "'",
               "allowed: " + allowed);
 }
 
@@ -38,7 +39,8 @@ uint16_t smallNumber(std::string_view text, std::string_view field) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 65535)
-    throw Error(ErrorCode::kUsage, "config: " + std::string(field) + "='" + std::string(text) + "' is no count",
+    throw Error(ErrorCode::kUsage,
+                "config: " + std::string(field) + "='" + std::string(text) + "' is no count",
                 "allowed: 1 to 65535");
   return static_cast<uint16_t>(value);
 }
@@ -55,7 +57,8 @@ void setField(Config& config, std::string_view name, std::string_view value) {
   } else if (name == "wait") {
     config.extra = static_cast<uint8_t>(wordOf<WaitPolicy>(value, kWaitPolicies, "wait"));
   } else {
-    throw Error(ErrorCode::kUsage, "config: unknown field '" + std::string(name) + "'", "allowed: nc, nt, c, wait");
+    throw Error(ErrorCode::kUsage, "config: unknown field '" + std::string(name) + "'",
+                "allowed: nc, nt, c, wait");
   }
 }
 
@@ -75,18 +78,26 @@ std::optional<WaitPolicy> fromText(std::string_view text) noexcept {
 
 std::string toText(const Config& c) {
   std::string text;
-  text.append(toText(c.algorithm)).append("/").append(toText(c.protocol)).append("/").append(toText(c.transport));
-  text += " nc=" + std::to_string(c.channels) + " nt=" + std::to_string(c.threads) + " c=" + bytesText(c.chunk);
+  text.append(toText(c.algorithm))
+      .append("/")
+      .append(toText(c.protocol))
+      .append("/")
+      .append(toText(c.transport));
+  text += " nc=" + std::to_string(c.channels) + " nt=" + std::to_string(c.threads) +
+          " c=" + bytesText(c.chunk);
   text.append(" wait=").append(toText(static_cast<WaitPolicy>(c.extra)));
   return text;
 }
 
 Config parseConfig(std::string_view text) {
   const auto words = split(text, ' ');
-  if (words.empty()) throw Error(ErrorCode::kUsage, "config: empty", "example: twoshot/zero/shm nc=1 nt=1 c=64K wait=futex");
+  if (words.empty())
+    throw Error(ErrorCode::kUsage, "config: empty",
+                "example: twoshot/zero/shm nc=1 nt=1 c=64K wait=futex");
   const auto names = split(words[0], '/');
   if (names.size() != 3)
-    throw Error(ErrorCode::kUsage, "config: '" + std::string(words[0]) + "' is no algorithm/protocol/transport");
+    throw Error(ErrorCode::kUsage,
+                "config: '" + std::string(words[0]) + "' is no algorithm/protocol/transport");
   Config config;
   config.algorithm = wordOf<Algorithm>(names[0], kAlgorithms, "algorithm");
   config.protocol = wordOf<Protocol>(names[1], kProtocols, "protocol");
@@ -114,7 +125,8 @@ std::string bytesText(uint64_t bytes) {
 
 uint64_t parseBytes(std::string_view text, std::string_view argument) {
   const auto bad = [&] {
-    return Error(ErrorCode::kUsage, std::string(argument) + ": '" + std::string(text) + "' is no size",
+    return Error(ErrorCode::kUsage,
+                 std::string(argument) + ": '" + std::string(text) + "' is no size",
                  "allowed: a number of bytes, or with K, M, G, KiB, MiB, GiB");
   };
   uint64_t value = 0;
@@ -123,10 +135,14 @@ uint64_t parseBytes(std::string_view text, std::string_view argument) {
   std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
   if (unit.size() == 3 && unit.substr(1) == "iB") unit = unit.substr(0, 1);
   int shift = 0;
-  if (unit == "K" || unit == "k") shift = 10;
-  else if (unit == "M" || unit == "m") shift = 20;
-  else if (unit == "G" || unit == "g") shift = 30;
-  else if (!unit.empty() && unit != "B") throw bad();
+  if (unit == "K" || unit == "k")
+    shift = 10;
+  else if (unit == "M" || unit == "m")
+    shift = 20;
+  else if (unit == "G" || unit == "g")
+    shift = 30;
+  else if (!unit.empty() && unit != "B")
+    throw bad();
   if (value > (UINT64_MAX >> shift)) throw bad();
   return value << shift;
 }

@@ -40,8 +40,9 @@ inline constexpr int kWaitPolicies = 3;
 template <>
 [[nodiscard]] std::optional<WaitPolicy> fromText(std::string_view) noexcept;
 
-/// "twoshot/zero/shm nc=1 nt=1 c=64K wait=futex". parseConfig reads what toText writes; fields after
-/// the subspace may be left out or reordered. Throws Error naming the field and the allowed values.
+/// "twoshot/zero/shm nc=1 nt=1 c=64K wait=futex". parseConfig reads what toText writes; fields
+/// after the subspace may be left out or reordered. Throws Error naming the field and the allowed
+/// values.
 [[nodiscard]] std::string toText(const Config&);
 [[nodiscard]] Config parseConfig(std::string_view text);
 

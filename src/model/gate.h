@@ -12,9 +12,9 @@ namespace autoccl {
 struct CallRecord {
   uint64_t taskKey = 0;
   uint64_t callIndex = 0;
-  Config asked;     // what the gate gave
-  Config inEffect;  // what the engine ran; a difference makes the sample a failed trial
-  int64_t arrivedNs = 0;   // this rank entered the call (stream ready)
+  Config asked;               // what the gate gave
+  Config inEffect;            // what the engine ran; a difference makes the sample a failed trial
+  int64_t arrivedNs = 0;      // this rank entered the call (stream ready)
   int64_t lastArrivalNs = 0;  // the last rank entered, as far as this rank can know; 0: unknown
   int64_t finishedNs = 0;
   bool failed = false;

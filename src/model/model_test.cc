@@ -32,7 +32,8 @@ TEST(Bytes, ReadAsPeopleWriteThem) {
   EXPECT_EQ(parseBytes("64KiB", "-b"), 65536u);
   EXPECT_EQ(parseBytes("1M", "-b"), 1048576u);
   EXPECT_EQ(parseBytes("17", "-b"), 17u);
-  for (const char* bad : {"", "K", "1.5M", "64KB ", "-1", "99999999999G"}) EXPECT_THROW((void)parseBytes(bad, "-b"), Error);
+  for (const char* bad : {"", "K", "1.5M", "64KB ", "-1", "99999999999G"})
+    EXPECT_THROW((void)parseBytes(bad, "-b"), Error);
 }
 
 TEST(SizeClass, IsMonotoneIdempotentAndWithinAQuarterOctave) {

@@ -30,7 +30,8 @@ struct Subspace {
     return {algorithm, protocol, transport, extra, channels[nc], threads[nt], chunks[c]};
   }
   [[nodiscard]] bool holds(const Config& c) const {
-    return c.algorithm == algorithm && c.protocol == protocol && c.transport == transport && c.extra == extra;
+    return c.algorithm == algorithm && c.protocol == protocol && c.transport == transport &&
+           c.extra == extra;
   }
 };
 

@@ -7,7 +7,8 @@
 namespace autoccl {
 namespace {
 
-// SplitMix64's finaliser: a bijection that spreads every input bit. Steele, Lea, Flood, OOPSLA 2014.
+// SplitMix64's finaliser: a bijection that spreads every input bit. Steele, Lea, Flood, OOPSLA
+// 2014.
 uint64_t mix(uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -9,12 +9,30 @@
 namespace autoccl {
 
 enum class Collective : uint8_t {
-  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter,
-  kAllToAllv, kAllGatherv, kReduceScatterv, kSendRecv, kBarrier
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAllToAll,
+  kGather,
+  kScatter,
+  kAllToAllv,
+  kAllGatherv,
+  kReduceScatterv,
+  kSendRecv,
+  kBarrier
 };
 inline constexpr int kCollectives = 13;
 
-enum class Algorithm : uint8_t { kRing, kTree, kHalvingDoubling, kOneShot, kTwoShot, kHierarchical };
+enum class Algorithm : uint8_t {
+  kRing,
+  kTree,
+  kHalvingDoubling,
+  kOneShot,
+  kTwoShot,
+  kHierarchical
+};
 inline constexpr int kAlgorithms = 6;
 
 enum class Protocol : uint8_t { kLL, kLL128, kSimple, kZero };
@@ -24,8 +42,20 @@ enum class Transport : uint8_t { kShm, kCma, kUcx, kP2p, kCe, kNet };
 inline constexpr int kTransports = 6;
 
 enum class DataType : uint8_t {
-  kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64,
-  kFloat16, kBfloat16, kFloat32, kFloat64, kFloat8e4m3, kFloat8e5m2
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFloat16,
+  kBfloat16,
+  kFloat32,
+  kFloat64,
+  kFloat8e4m3,
+  kFloat8e5m2
 };
 inline constexpr int kDataTypes = 14;
 
@@ -34,11 +64,14 @@ enum class ReduceOp : uint8_t { kSum, kProd, kMax, kMin, kAvg, kScaledSum };
 inline constexpr int kReduceOps = 6;
 
 [[nodiscard]] std::string_view toText(Collective) noexcept;  // "allreduce", "allgather", …
-[[nodiscard]] std::string_view toText(Algorithm) noexcept;   // "ring", "tree", "hd", "oneshot", "twoshot", "hier"
-[[nodiscard]] std::string_view toText(Protocol) noexcept;    // "ll", "ll128", "simple", "zero"
-[[nodiscard]] std::string_view toText(Transport) noexcept;   // "shm", "cma", "ucx", "p2p", "ce", "net"
-[[nodiscard]] std::string_view toText(DataType) noexcept;    // "float32", "bfloat16", …
-[[nodiscard]] std::string_view toText(ReduceOp) noexcept;    // "sum", "prod", "max", "min", "avg", "scaledsum"
+[[nodiscard]] std::string_view toText(
+    Algorithm) noexcept;  // "ring", "tree", "hd", "oneshot", "twoshot", "hier"
+[[nodiscard]] std::string_view toText(Protocol) noexcept;  // "ll", "ll128", "simple", "zero"
+[[nodiscard]] std::string_view toText(
+    Transport) noexcept;  // "shm", "cma", "ucx", "p2p", "ce", "net"
+[[nodiscard]] std::string_view toText(DataType) noexcept;  // "float32", "bfloat16", …
+[[nodiscard]] std::string_view toText(
+    ReduceOp) noexcept;  // "sum", "prod", "max", "min", "avg", "scaledsum"
 
 /// The value named by `text` (case matters not), or nothing.
 template <class E>

@@ -16,30 +16,31 @@ struct HistoryEntry {
   Config config;
   uint64_t fromCall = 0;
   int calls = 0;
-  int samples = 0;      // usable ones
-  double medianUs = 0;  // 0 where all failed
-  std::string phase;    // "default", "breadth", "depth", "confirm", "drift", "serve"
-  std::string verdict;  // "", "win", "lose", "failed", "accepted", "rejected", "rolled back"
-  uint64_t version = 0; // of the committed table that carried it
-  double second = 0;    // since the communicator's start
+  int samples = 0;       // usable ones
+  double medianUs = 0;   // 0 where all failed
+  std::string phase;     // "default", "breadth", "depth", "confirm", "drift", "serve"
+  std::string verdict;   // "", "win", "lose", "failed", "accepted", "rejected", "rolled back"
+  uint64_t version = 0;  // of the committed table that carried it
+  double second = 0;     // since the communicator's start
 };
 
 struct TaskRecord {
   Task task;
   std::string communicator;  // its name
   uint64_t calls = 0;        // all calls of the run
-  std::string state;         // "warm-up", "searching", "confirming", "converged", "paused", "off", "quarantined"
+  std::string
+      state;  // "warm-up", "searching", "confirming", "converged", "paused", "off", "quarantined"
   Config defaultConfig;
-  Config config;             // the one in use at the end
-  double defaultUs = 0, tunedUs = 0;          // medians over fresh interleaved rounds
-  double defaultSe = 0, tunedSe = 0;          // standard errors of those
+  Config config;                      // the one in use at the end
+  double defaultUs = 0, tunedUs = 0;  // medians over fresh interleaved rounds
+  double defaultSe = 0, tunedSe = 0;  // standard errors of those
   int confirmSamples = 0;
-  double gain = 1, gainLow = 1, gainHigh = 1; // default/tuned and its 95 % interval
-  std::string decidedBy;     // a sentence: how the choice was made
+  double gain = 1, gainLow = 1, gainHigh = 1;  // default/tuned and its 95 % interval
+  std::string decidedBy;                       // a sentence: how the choice was made
   uint64_t convergedAtCall = 0, convergedAtStep = 0;
   double convergedAtSecond = 0;
-  double lostUs = 0;         // spent on losing trials, beyond the default's time
-  double savedUs = 0;        // saved against the default since then
+  double lostUs = 0;   // spent on losing trials, beyond the default's time
+  double savedUs = 0;  // saved against the default since then
   double modelAlphaUs = 0, modelBetaGBps = 0, modelResidual = 0;  // the fitted model (eqs. 1-5)
   std::vector<HistoryEntry> history;
 };
@@ -59,17 +60,17 @@ struct RankRecord {
 };
 
 struct RunRecord {
-  std::string machine;       // fingerprint
-  std::string machineText;   // for people
-  std::string library;       // "autoccl 0.1.0"
-  std::string date;          // ISO 8601
+  std::string machine;      // fingerprint
+  std::string machineText;  // for people
+  std::string library;      // "autoccl 0.1.0"
+  std::string date;         // ISO 8601
   std::string command;
   std::string policy, objective;
   double wallSeconds = 0;
   double communicationMs = 0;
-  double tuningCostMs = 0;   // losing trials plus time at fences
+  double tuningCostMs = 0;  // losing trials plus time at fences
   double fenceMs = 0;
-  double netGainMs = 0;      // saved minus cost
+  double netGainMs = 0;  // saved minus cost
   uint64_t breakEvenStep = 0;
   uint64_t convergedAtCall = 0, convergedAtStep = 0;
   double convergedAtSecond = 0;
@@ -78,7 +79,8 @@ struct RunRecord {
   double defaultStepMs = 0, tunedStepMs = 0;
   std::vector<RankRecord> ranks;
   std::vector<TaskRecord> tasks;
-  std::vector<std::string> notes;  // what a person should know: quarantined configs, tuning off and why
+  std::vector<std::string>
+      notes;  // what a person should know: quarantined configs, tuning off and why
 };
 
 /// JSON text of a record, indented, ending in a newline; and back. readRunRecord throws Error with

@@ -15,7 +15,7 @@
 namespace autoccl {
 namespace {
 
-constexpr long kNapNs = 5'000'000;      // longest sleep between looks at epoch and peers
+constexpr long kNapNs = 5'000'000;       // longest sleep between looks at epoch and peers
 constexpr uint32_t kYieldsPerLook = 64;  // yields between looks at the peers
 
 inline void pause() noexcept {

@@ -19,7 +19,7 @@ static_assert(sizeof(Flag) == 64);
 /// How to wait and what ends a wait early.
 struct WaitRules {
   WaitPolicy policy = WaitPolicy::kFutex;
-  uint32_t spins = 2000;  // pauses before the policy's slow part
+  uint32_t spins = 2000;                         // pauses before the policy's slow part
   const std::atomic<uint32_t>* epoch = nullptr;  // the wait ends when *epoch != expectedEpoch
   uint32_t expectedEpoch = 0;
   /// Asked every few milliseconds of a long wait; false ends it (a peer died). May be null.

@@ -21,8 +21,8 @@ struct Trial {
 };
 
 /// One measured call. `us` is microseconds of the clock that the caller chose (kernel, stream or
-/// step time; never mixed inside one policy). A failed sample (wrong config in effect, stop <= start, error)
-/// has `failed` set and us = 0.
+/// step time; never mixed inside one policy). A failed sample (wrong config in effect, stop <=
+/// start, error) has `failed` set and us = 0.
 struct Sample {
   Config config;
   double us = 0;
@@ -32,10 +32,10 @@ struct Sample {
 
 struct PolicyOptions {
   uint64_t seed = 1;
-  int callsPerTrial = 2;     // block length
-  int maxCalls = 400;        // measured calls the search may use
-  double minGain = 0.01;     // smallest gain worth a change
-  double zScore = 2.6;       // of an acceptance
+  int callsPerTrial = 2;       // block length
+  int maxCalls = 400;          // measured calls the search may use
+  double minGain = 0.01;       // smallest gain worth a change
+  double zScore = 2.6;         // of an acceptance
   bool deterministic = false;  // only configs of the default's numerical class
 };
 
@@ -53,8 +53,10 @@ class Policy {
 };
 
 /// The policies by name: "subspacerace" (the default), "paper", "artifact", "exhaustive", "random",
-/// "anneal". One line each in policy_table.cc. Throws Error for an unknown name, listing the known ones.
-[[nodiscard]] std::unique_ptr<Policy> makePolicy(std::string_view name, const Space& space, const PolicyOptions& options);
+/// "anneal". One line each in policy_table.cc. Throws Error for an unknown name, listing the known
+/// ones.
+[[nodiscard]] std::unique_ptr<Policy> makePolicy(std::string_view name, const Space& space,
+                                                 const PolicyOptions& options);
 [[nodiscard]] std::vector<std::string_view> policyNames();
 
 }  // namespace autoccl

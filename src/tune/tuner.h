@@ -16,8 +16,8 @@ struct TunerOptions {
   std::string policy = "subspacerace";
   std::string objective = "time";  // "time", "step" or "sm"
   PolicyOptions search;
-  int warmupCalls = 5;             // dropped at the start of a task
-  double budgetShare = 0.02;       // of communication time, over budgetHorizonS
+  int warmupCalls = 5;        // dropped at the start of a task
+  double budgetShare = 0.02;  // of communication time, over budgetHorizonS
   double budgetHorizonS = 600;
   double openingCreditCalls = 60;  // call-times a task may lose before the bucket has filled
   int confirmPairs = 12;           // interleaved rounds default|candidate of the last test
@@ -51,11 +51,10 @@ struct TablePlan {
 struct TaskStatus;
 
 /// Life of a task: warm-up, searching, confirming, converged (served; drift checked in paired
-/// bursts), or paused when the budget is spent, or off. The default is in force until a candidate has
-/// won a confirmation on fresh interleaved samples.
-/// Protocol: seen() and tell() at any time; nextPlans() returns changes to publish, all to be
-/// agreed together; it returns nothing more until committed() or aborted() has answered.
-/// Thread-compatible. Times in ns of any monotonic clock.
+/// bursts), or paused when the budget is spent, or off. The default is in force until a candidate
+/// has won a confirmation on fresh interleaved samples. Protocol: seen() and tell() at any time;
+/// nextPlans() returns changes to publish, all to be agreed together; it returns nothing more until
+/// committed() or aborted() has answered. Thread-compatible. Times in ns of any monotonic clock.
 class Tuner {
  public:
   using SpaceSource = std::function<Space(const Task&)>;
@@ -64,17 +63,20 @@ class Tuner {
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
-  /// A task's first call. `known` is the profile's choice, if it has one: tried first, never trusted.
+  /// A task's first call. `known` is the profile's choice, if it has one: tried first, never
+  /// trusted.
   void seen(const Task& task, const Config* known, int64_t nowNs);
   void tell(const std::vector<TimedCall>& calls);
   /// Objective `step`: a training step ended.
   void stepEnded(double ms, int64_t nowNs);
   [[nodiscard]] std::vector<TablePlan> nextPlans(int64_t nowNs);
-  void committed(uint64_t version, const std::vector<uint64_t>& fromCalls);  // in the order of nextPlans
+  void committed(uint64_t version,
+                 const std::vector<uint64_t>& fromCalls);  // in the order of nextPlans
   void aborted();
   /// Time that calls spent waiting at fences counts against the budget.
   void fenceWaited(double us);
-  /// Configs that must never be tried again (journal of a crashed run), with their larger neighbours.
+  /// Configs that must never be tried again (journal of a crashed run), with their larger
+  /// neighbours.
   void quarantine(uint64_t taskKey, const Config& config);
   [[nodiscard]] bool settled() const;  // every task is converged, paused or off
   [[nodiscard]] std::vector<TaskStatus> status() const;

@@ -8,9 +8,9 @@ namespace autoccl {
 
 class Communicator;  // src/engine/communicator.h
 
-/// What it does. Installs a CallGate on the communicator, so that every call takes its config from the
-/// agreed table; an agent thread moves samples to the leader (rank 0), which runs the Tuner, proposes
-/// tables, writes the journal, the run record and (through `autoccl run`) the profile.
+/// What it does. Installs a CallGate on the communicator, so that every call takes its config from
+/// the agreed table; an agent thread moves samples to the leader (rank 0), which runs the Tuner,
+/// proposes tables, writes the journal, the run record and (through `autoccl run`) the profile.
 /// Threads. stepMark, settled and abort from any thread; attach and destruction from the thread
 /// that makes and destroys the communicator, with no call under way.
 /// Cost. A call pays one look-up, two clock reads and one ring push; see bench/gate.
@@ -25,9 +25,9 @@ class TuningSession {
   TuningSession(const TuningSession&) = delete;
   TuningSession& operator=(const TuningSession&) = delete;
 
-  void stepMark() noexcept;              // acclStepMark
+  void stepMark() noexcept;                     // acclStepMark
   [[nodiscard]] bool settled() const noexcept;  // acclCommTuned
-  void abort() noexcept;                 // ends waits at fences: before Abort, Finalize and Destroy
+  void abort() noexcept;  // ends waits at fences: before Abort, Finalize and Destroy
 
   class Impl;
 
