@@ -23,8 +23,9 @@ struct SettingRow {
 [[nodiscard]] const std::vector<SettingRow>& settingRows();
 
 /// A value and where it came from. Reads the environment each time; callers keep what they read.
-/// A value outside the row's allowed ones throws Error that names the variable and the allowed
-/// values.
+/// A variable set to nothing counts as unset. A value outside the row's allowed ones throws Error
+/// that names the variable and the allowed values; so do settingNumber and settingSize of a
+/// variable that is unset and has no default.
 struct Setting {
   std::string value;
   bool fromEnvironment = false;
