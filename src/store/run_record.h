@@ -60,6 +60,8 @@ struct RankRecord {
 };
 
 struct RunRecord {
+  std::string state = "running";  // "running", "finished" or "failed"
+  std::string engine = "cpu";
   std::string machine;      // fingerprint
   std::string machineText;  // for people
   std::string library;      // "autoccl 0.1.0"
@@ -83,8 +85,10 @@ struct RunRecord {
       notes;  // what a person should know: quarantined configs, tuning off and why
 };
 
-/// JSON text of a record, indented, ending in a newline; and back. readRunRecord throws Error with
-/// file:line: reason for anything that is not a whole record.
+/// JSON text of a record, indented, ending in a newline; and back. This is also the document of
+/// `autoccl run --json` (docs/formats.md lists its members): times in the unit of their names,
+/// tuning_cost and net_gain in milliseconds. readRunRecord throws Error with file:line: reason for
+/// anything that is not a whole record: a member missing, unknown, twice or out of its range.
 [[nodiscard]] std::string writeRunRecord(const RunRecord& record);
 [[nodiscard]] RunRecord readRunRecord(const std::string& text, const std::string& fileName);
 
