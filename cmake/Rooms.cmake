@@ -9,6 +9,9 @@ endif()
 
 add_library(autoccl_flags INTERFACE)
 target_compile_options(autoccl_flags INTERFACE -Wall -Wextra -Wshadow -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(autoccl_flags INTERFACE -Wno-restrict)  # false on std::string's operator+, GCC bug 105651
+endif()
 target_include_directories(autoccl_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(autoccl_flags INTERFACE Threads::Threads)
 if(AUTOCCL_SANITIZE)
