@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -20,9 +21,25 @@ int statusOf(const Error& error) {
   return input ? kUsage : kFailed;
 }
 
-int fail(const char* what, int status) {
-  std::fprintf(stderr, "autoccl: %s\n", what);
+int fail(const std::string& what, int status) {
+  std::fprintf(stderr, "autoccl: %s\n", what.c_str());
   return status;
+}
+
+bool isCommand(std::string_view name) {
+  const auto& table = commands();
+  return std::any_of(table.begin(), table.end(), [&](const auto& c) { return c.name == name; });
+}
+
+/// What CLI11 says, and where to read on.
+std::string usageText(const CLI::ParseError& error, const std::string& first) {
+  if (isCommand(first)) return std::string(error.what()) + "; see autoccl " + first + " --help";
+  std::string names;
+  for (const Command& command : commands())
+    names += (names.empty() ? "" : ", ") + std::string(command.name);
+  if (first.empty()) return "a command is needed; allowed: " + names;
+  if (first[0] == '-') return std::string(error.what()) + "; see autoccl --help";
+  return "unknown command '" + first + "'; allowed: " + names;
 }
 
 void addAll(CLI::App& app) {
@@ -39,6 +56,7 @@ void addAll(CLI::App& app) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
+      {"run", "Start a program and tune its collectives while it runs.", addRun},
       {"settings", "Print every variable: value, source, default, what is allowed, effect.",
        addSettings},
   };
@@ -57,7 +75,7 @@ int runCommandLine(int argc, const char* const* argv) noexcept try {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    return fail(e.what(), kUsage);
+    return fail(usageText(e, argc > 1 ? argv[1] : ""), kUsage);
   }
   return kDone;
 } catch (const ExitWith& e) {

@@ -27,6 +27,7 @@ struct ExitWith {
 /// Parses and runs. Errors go to stderr, one line each. Never throws.
 [[nodiscard]] int runCommandLine(int argc, const char* const* argv) noexcept;
 
+void addRun(CLI::App& app);
 void addSettings(CLI::App& app);
 
 }  // namespace autoccl::cli

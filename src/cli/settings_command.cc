@@ -32,10 +32,6 @@ bool isSet(const SettingRow& row) {
   return value != nullptr && *value != '\0';
 }
 
-std::string allowedText(const SettingRow& row) {
-  return std::string(row.allowed) + (row.unit.empty() ? "" : " " + std::string(row.unit));
-}
-
 std::string orDash(std::string_view text) {
   return text.empty() ? "-" : std::string(text);
 }
@@ -44,7 +40,7 @@ TextTable table() {
   TextTable t({{"name"}, {"value"}, {"source"}, {"default"}, {"allowed"}, {"effect"}});
   for (const SettingRow& row : settingRows())
     t.row({std::string(row.name), orDash(valueText(row)), isSet(row) ? "environment" : "default",
-           orDash(row.fallback), allowedText(row), std::string(row.effect)});
+           orDash(row.fallback), settingAllowedText(row.name), std::string(row.effect)});
   return t;
 }
 
@@ -98,7 +94,7 @@ void run(const Options& options) {
 std::string settingsMarkdown() {
   TextTable t({{"name"}, {"default"}, {"allowed"}, {"effect"}, {"since"}});
   for (const SettingRow& row : settingRows())
-    t.row({"`" + std::string(row.name) + "`", orDash(row.fallback), allowedText(row),
+    t.row({"`" + std::string(row.name) + "`", orDash(row.fallback), settingAllowedText(row.name),
            std::string(row.effect), std::string(row.since)});
   return "# Settings\n\n"
          "Every variable that AutoCCL reads. This page is made by `autoccl settings --markdown` "
