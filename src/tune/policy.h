@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "model/config.h"
 #include "model/space.h"
+#include "tune/cost_fit.h"
 
 namespace autoccl {
 
@@ -37,6 +39,9 @@ struct PolicyOptions {
   double minGain = 0.01;       // smallest gain worth a change
   double zScore = 2.6;         // of an acceptance
   bool deterministic = false;  // only configs of the default's numerical class
+  /// Tried first, never trusted: the profile's choice, winners of neighbouring sizes. Those that
+  /// are not in the space are passed over.
+  std::vector<Config> starts;
 };
 
 /// Which config next? Pure: no clock, no thread, no I/O; chance comes from the seed.
@@ -50,6 +55,10 @@ class Policy {
   virtual void tell(std::span<const Sample> samples) = 0;
   [[nodiscard]] virtual Config best() const = 0;
   [[nodiscard]] virtual bool done() const = 0;
+  /// A word for reports: what the trials of the last ask() are for.
+  [[nodiscard]] virtual std::string_view phase() const { return "search"; }
+  /// The performance model of best()'s subspace, where the policy has fitted one.
+  [[nodiscard]] virtual std::optional<CostFit> model() const { return std::nullopt; }
 };
 
 /// The policies by name: "subspacerace" (the default), "paper", "artifact", "exhaustive", "random",

@@ -9,6 +9,7 @@
 
 #include "model/space.h"
 #include "tune/policy.h"
+#include "tune/task_status.h"
 
 namespace autoccl {
 
@@ -23,7 +24,11 @@ struct TunerOptions {
   int confirmPairs = 12;           // interleaved rounds default|candidate of the last test
   int driftBurst = 16;             // calls of a paired check after convergence
   double smPriceUs = 0;            // objective "sm": microseconds per channel x thread
-  bool check = false;              // verify accepted configs against the default's result first
+  size_t maxTasks = 1024;          // later ones run the default
+  size_t maxHistory = 2000;        // trial records kept per task, the oldest go first
+  /// Called with the journal's whole text (tune/journal.h) before a plan with an untried config is
+  /// returned, and again when its trials have run. Writing the file is the caller's.
+  std::function<void(const std::string&)> journal;
 };
 
 /// One measured call, by the leader's reckoning over all ranks.
@@ -46,9 +51,6 @@ struct TablePlan {
   uint64_t taskKey = 0;
   std::vector<Entry> entries;  // ascending, first offset 0, never empty
 };
-
-/// What is known of one task, for reports and profiles. Field meanings as in store/run_record.h.
-struct TaskStatus;
 
 /// Life of a task: warm-up, searching, confirming, converged (served; drift checked in paired
 /// bursts), or paused when the budget is spent, or off. The default is in force until a candidate
@@ -79,7 +81,9 @@ class Tuner {
   /// neighbours.
   void quarantine(uint64_t taskKey, const Config& config);
   [[nodiscard]] bool settled() const;  // every task is converged, paused or off
+  /// Every task seen, in the order seen.
   [[nodiscard]] std::vector<TaskStatus> status() const;
+  [[nodiscard]] TunerTotals totals() const;
 
  private:
   class Impl;

@@ -1,0 +1,28 @@
+// Seeded random numbers that are the same with every standard library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace autoccl {
+
+/// SplitMix64. Deterministic; thread-compatible.
+class Chance {
+ public:
+  explicit Chance(uint64_t seed) : state_(seed) {}
+  uint64_t next() noexcept {
+    uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  /// Below n (n > 0); the bias is under 2^-32 for the small n of a search.
+  size_t below(size_t n) noexcept { return static_cast<size_t>(next() % n); }
+  /// In [0, 1).
+  double unit() noexcept { return double(next() >> 11) * 0x1p-53; }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace autoccl

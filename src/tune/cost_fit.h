@@ -1,0 +1,38 @@
+// Fits the performance model (model/cost.h, equations 1-5) to measured configs of one subspace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "model/config.h"
+#include "model/cost.h"
+
+namespace autoccl {
+
+struct CostPoint {
+  Config config;
+  double us = 0;
+  double weight = 1;  // samples behind it
+};
+
+/// A fitted model and how far it is from the points.
+struct CostFit {
+  CostParameters parameters;
+  /// The text of the paper has the phases follow one another, its equation 1 has them overlap:
+  /// true: 1/beta = 1/beta0 + 1/beta1; false: the minimum. Whichever fits better is kept.
+  bool serial = true;
+  uint64_t bytes = 0;
+  /// Root of the weighted mean square of (model - measured) / measured, per degree of freedom.
+  double residual = 0;
+  int points = 0;
+
+  [[nodiscard]] double us(const Config& c) const;
+};
+
+/// Least squares of the relative error with parameters >= 0, by trying every set of active
+/// parameters (at most 63 small systems; a few microseconds each). Nothing for fewer than 3 points
+/// or where no set gives a usable model.
+[[nodiscard]] std::optional<CostFit> fitCost(uint64_t bytes, std::span<const CostPoint> points);
+
+}  // namespace autoccl

@@ -1,0 +1,207 @@
+// What a task does when a round has come back. The other half of task_tuner.cc.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tune/task_tuner.h"
+
+namespace autoccl {
+namespace {
+
+constexpr double kRatioMemory = 0.9;  // of the running mean of untried trials' times
+constexpr double kNsPerSecond = 1e9;
+
+}  // namespace
+
+void TaskTuner::committed(uint64_t version, uint64_t fromCall) {
+  if (!round_) return;
+  inService_ = status_.config;
+  round_->begin(fromCall, version);
+  if (round_->calls() == 0) round_.reset();
+}
+
+/// The same trials are proposed again: a search block goes back to the queue.
+void TaskTuner::aborted() {
+  if (!round_) return;
+  if (!confirmation_ && !stepCheck_ && status_.state == TaskState::kSearching)
+    queue_.insert(queue_.begin(), round_->trials().begin(), round_->trials().end());
+  round_.reset();
+}
+
+std::vector<Config> TaskTuner::inFlight() const {
+  std::vector<Config> untried;
+  if (!round_) return untried;
+  for (const Trial& t : round_->trials())
+    if (!proven_.contains(t.config) &&
+        std::find(untried.begin(), untried.end(), t.config) == untried.end())
+      untried.push_back(t.config);
+  return untried;
+}
+
+bool TaskTuner::settled(int64_t nowNs) const {
+  constexpr int64_t kIdleNs = 10'000'000'000;
+  if (status_.state == TaskState::kConverged && !stepCheck_) return inService_ == status_.config;
+  if (status_.state == TaskState::kPaused || status_.state == TaskState::kOff) return true;
+  return nowNs - std::max(lastCallNs_, start_.nowNs) > kIdleNs;
+}
+
+/// Losses by config over the round, against the incumbent's own calls in it where there are any.
+void TaskTuner::charge(Budget& budget) {
+  std::map<Config, std::vector<double>> byConfig;
+  for (const Sample& s : round_->samples())
+    if (!s.failed) byConfig[s.config].push_back(s.us);
+  const auto own = byConfig.find(status_.config);
+  const double base =
+      own != byConfig.end() && own->second.size() > 1 ? median(own->second) : median(recentUs_);
+  for (const auto& [config, us] : byConfig) {
+    if (config == status_.config) continue;
+    double extra = 0;
+    for (const double t : us) extra += t - base;
+    if (phase_ != "confirm" && phase_ != "drift" && phase_ != "step" && base > 0)
+      usualRatio_ =
+          kRatioMemory * usualRatio_ + (1 - kRatioMemory) * std::max(1.0, median(us) / base);
+    if (extra <= 0) continue;
+    budget.spend(extra);
+    status_.lostUs += extra;
+  }
+}
+
+void TaskTuner::record(const std::string& verdict, int64_t nowNs) {
+  for (size_t t = 0; t < round_->trials().size(); ++t) {
+    const std::vector<double> us = round_->times(t);
+    TrialRecord r;
+    r.config = round_->trials()[t].config;
+    r.fromCall = round_->firstCall(t);
+    r.calls = round_->trials()[t].calls;
+    r.samples = static_cast<int>(us.size());
+    r.medianUs = median(us);
+    r.phase = phase_;
+    r.verdict = round_->anyFailed(t) ? "failed" : verdict;
+    r.version = round_->version();
+    r.second = double(nowNs - start_.nowNs) / kNsPerSecond;
+    status_.history.push_back(std::move(r));
+  }
+  if (status_.history.size() > options_.maxHistory)
+    status_.history.erase(status_.history.begin(),
+                          status_.history.end() - std::ptrdiff_t(options_.maxHistory));
+}
+
+void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowNs) {
+  if (stepCheck_ && !stepCheck_->ready(steps)) return;
+  status_.missingSamples += round_->missing();
+  charge(budget);
+  for (size_t t = 0; t < round_->trials().size(); ++t) {
+    const Config& c = round_->trials()[t].config;
+    if (round_->anyFailed(t) && round_->times(t).empty() && allowed(c)) quarantine(c);
+  }
+  if (stepCheck_)
+    finishStepCheck(steps, nowNs);
+  else if (confirmation_)
+    finishConfirmation(steps, nowNs);
+  else if (phase_ == "drift")
+    finishDrift(nowNs);
+  else {
+    const auto samples = round_->samples();
+    heard_.insert(heard_.end(), samples.begin(), samples.end());
+    record("", nowNs);
+    if (queue_.empty()) finishSearchRound();
+  }
+  round_.reset();
+}
+
+void TaskTuner::finishSearchRound() {
+  policy_->tell(heard_);
+  heard_.clear();
+  if (const auto fit = policy_->model()) {
+    status_.modelAlphaUs = fit->parameters.startUs0;
+    status_.modelBetaGBps = fit->parameters.peak0 / 1e3;
+    status_.modelResidual = fit->residual;
+  }
+}
+
+void TaskTuner::finishConfirmation(const StepTable& steps, int64_t nowNs) {
+  std::vector<std::vector<double>> times;
+  std::vector<Config> failed;
+  for (size_t t = 0; t < round_->trials().size(); ++t) {
+    times.push_back(round_->times(t));
+    if (round_->anyFailed(t)) failed.push_back(round_->trials()[t].config);
+  }
+  confirmation_->tell(times, failed);
+  if (!confirmation_->outcome()) return record("", nowNs);
+  const Confirmed found = *confirmation_->outcome();
+  record(found.choice == confirmation_->candidate() ? "accepted" : "rejected", nowNs);
+  const bool tuned = found.choice != space_.fallback;
+  if (!tuned && !policy_ && start_.known && status_.reopened == 0) {
+    start_.known.reset();  // the profile's choice did not hold: search
+    confirmation_.reset();
+    status_.state = TaskState::kSearching;
+    return;
+  }
+  confirmation_.reset();
+  if (tuned && options_.objective == "step" && steps.count() > 0) {
+    pendingSteps_ = found;
+    stepCheck_.emplace(space_.fallback, found.choice,
+                       double(status_.calls) / double(steps.count()));
+    return;
+  }
+  settleOn(found, steps, nowNs);
+}
+
+void TaskTuner::finishStepCheck(const StepTable& steps, int64_t nowNs) {
+  const StepCheck::Finding finding = stepCheck_->judge(steps);
+  stepCheck_.reset();
+  record(finding.passed ? "accepted" : "rejected", nowNs);
+  Confirmed found = *pendingSteps_;
+  pendingSteps_.reset();
+  if (!finding.passed) {
+    const std::string winner = toText(found.choice);
+    found.choice = space_.fallback;
+    found.gain = {};
+    found.choiceUs = found.defaultUs;
+    found.choiceSe = found.defaultSe;
+    found.decidedBy = "the default stays: " + winner +
+                      " wins its own collective but not the step, " + finding.text;
+  } else {
+    found.decidedBy += "; " + finding.text;
+  }
+  settleOn(found, steps, nowNs);
+}
+
+void TaskTuner::settleOn(const Confirmed& c, const StepTable& steps, int64_t nowNs) {
+  const bool fromProfile = !policy_ && start_.known;
+  status_.config = c.choice;
+  status_.state = TaskState::kConverged;
+  if (c.choice != space_.fallback) proven_.insert(c.choice);
+  status_.defaultUs = c.defaultUs > 0 ? c.defaultUs : status_.defaultUs;
+  status_.tunedUs = c.choiceUs > 0 ? c.choiceUs : status_.defaultUs;
+  status_.defaultSe = c.defaultSe;
+  status_.tunedSe = c.choiceSe;
+  status_.confirmSamples = c.samples;
+  status_.gain = std::exp(c.gain.mean);
+  status_.gainLow = std::exp(c.gain.low);
+  status_.gainHigh = std::exp(c.gain.high);
+  status_.selfHalfWidth = std::expm1(c.selfWidth);
+  status_.decidedBy = (fromProfile ? "the profile's choice, " : "") + c.decidedBy +
+                      (policy_ ? " after a search (" + options_.policy + ")" : std::string());
+  if (status_.convergedAtCall == 0) {
+    status_.convergedAtCall = status_.calls;
+    status_.convergedAtStep = steps.count();
+    status_.convergedAtSecond = double(nowNs - start_.nowNs) / kNsPerSecond;
+  }
+  recentUs_.clear();
+  change_.reset();
+  policy_.reset();
+  if (c.choice != space_.fallback) drift_.begin(status_.calls, status_.gain);
+}
+
+void TaskTuner::finishDrift(int64_t nowNs) {
+  std::vector<std::vector<double>> times;
+  for (size_t t = 0; t < round_->trials().size(); ++t) times.push_back(round_->times(t));
+  const DriftWatch::Finding finding = drift_.tell(times, status_.calls);
+  status_.detectable = drift_.detectable();
+  const bool back = finding == DriftWatch::Finding::kSlower;
+  record(back ? "rolled back" : "kept", nowNs);
+  if (back) rollBack("it had become slower than the default");
+}
+
+}  // namespace autoccl

@@ -1,0 +1,260 @@
+#include "tune/task_tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tune/journal.h"
+
+namespace autoccl {
+namespace {
+
+constexpr size_t kDefaultSamples = 12;  // of the default, before a search begins
+constexpr size_t kRecent = 33;
+constexpr size_t kMostTrialsPerPlan = 64;
+constexpr uint64_t kQuietCalls = 2000;  // after a change point; doubled each time
+constexpr int kMostReopened = 10;       // doublings
+constexpr double kStepShare = 0.5;      // predicted extra of a plan, of a median step
+constexpr double kLeastPlanCalls = 4;   // a plan is worth a round trip from this predicted extra on
+
+void keepLast(std::vector<double>& values, double value) {
+  values.push_back(value);
+  if (values.size() > 2 * kRecent) values.erase(values.begin(), values.end() - kRecent);
+}
+
+}  // namespace
+
+std::string_view toText(TaskState state) noexcept {
+  constexpr std::string_view kWords[] = {"warm-up",   "searching", "confirming",
+                                         "converged", "paused",    "off"};
+  return kWords[static_cast<size_t>(state)];
+}
+
+TaskTuner::TaskTuner(const TunerOptions& options, Space space, Start start)
+    : options_(options),
+      space_(std::move(space)),
+      start_(std::move(start)),
+      forbidden_(std::make_shared<std::vector<Config>>()),
+      inService_(space_.fallback),
+      drift_(options.driftBurst, options.budgetShare) {
+  status_.task = start_.task;
+  status_.taskKey = start_.key;
+  status_.defaultConfig = status_.config = space_.fallback;
+  status_.decidedBy = "the default, until something has been measured";
+  proven_.insert(space_.fallback);
+  space_.valid = [inner = space_.valid, bad = forbidden_](const Config& c) {
+    return inner(c) &&
+           std::none_of(bad->begin(), bad->end(), [&](const Config& q) { return atLeast(c, q); });
+  };
+  for (const Config& q : start_.quarantined) quarantine(q);
+  if (space_.subspaces.empty()) {
+    status_.state = TaskState::kOff;
+    status_.decidedBy = "the engine offers no choice for this task";
+  }
+}
+
+void TaskTuner::quarantine(const Config& c) {
+  if (c == space_.fallback) return;
+  forbidden_->push_back(c);
+  status_.quarantined.push_back(c);
+  if (!allowed(status_.config)) rollBack("its config or a smaller one is quarantined");
+}
+
+void TaskTuner::rollBack(const std::string& why) {
+  status_.config = space_.fallback;
+  status_.gain = status_.gainLow = status_.gainHigh = 1;
+  status_.tunedUs = status_.defaultUs;
+  status_.decidedBy = "rolled back to the default: " + why;
+  recentUs_.clear();
+  reopen("; search re-opened");
+}
+
+bool TaskTuner::allowed(const Config& c) const {
+  return c == space_.fallback || space_.valid(c);
+}
+
+double TaskTuner::usOf(const TimedCall& c) const {
+  const double price = options_.objective == "sm" ? options_.smPriceUs : 0;
+  return c.us + price * double(c.inEffect.channels) * double(c.inEffect.threads);
+}
+
+void TaskTuner::call(const TimedCall& c, Budget& budget, const StepTable& steps) {
+  ++status_.calls;
+  lastCallNs_ = std::max(lastCallNs_, c.atNs);
+  const bool usable = !c.failed && c.us > 0;
+  if (usable) budget.communicated(c.us);
+  const double us = usable ? usOf(c) : 0;
+  if (round_ && round_->holds(c.callIndex)) {
+    trial(c, us);
+  } else {
+    if (round_) round_->passed(c.callIndex);
+    if (usable)
+      served(c, us, budget);
+    else
+      ++status_.discardedSamples;
+  }
+  if (round_ && round_->over()) finishRound(budget, steps, c.atNs);
+  const bool gaining = status_.config != space_.fallback && status_.savedUs >= status_.lostUs;
+  if (gaining && status_.breakEvenCall == 0) {
+    status_.breakEvenCall = c.callIndex;
+    status_.breakEvenStep = steps.count();
+  }
+}
+
+void TaskTuner::trial(const TimedCall& c, double us) {
+  const Config& asked = round_->asked(c.callIndex);
+  const bool good = us > 0 && c.inEffect == asked;
+  ++status_.measuredCalls;
+  if (good)
+    proven_.insert(asked);
+  else
+    ++status_.discardedSamples;
+  if (stepCheck_) stepCheck_->call(asked, c.atNs);
+  round_->put({asked, good ? us : 0, c.callIndex, !good});
+}
+
+void TaskTuner::served(const TimedCall& c, double us, Budget& budget) {
+  if (c.inEffect != status_.config) return;  // an older table's last calls
+  if (status_.state == TaskState::kWarmUp) {
+    if (c.callIndex < static_cast<uint64_t>(options_.warmupCalls)) return;
+    keepLast(recentUs_, us);
+    if (recentUs_.size() < kDefaultSamples) return;
+    status_.defaultUs = status_.tunedUs = median(recentUs_);
+    status_.defaultSe = status_.tunedSe = medianSe(recentUs_);
+    budget.grant(options_.openingCreditCalls * status_.defaultUs);
+    status_.state = TaskState::kSearching;
+    return;
+  }
+  keepLast(recentUs_, us);
+  if (status_.config != space_.fallback) status_.savedUs += us * (status_.gain - 1);
+  if (status_.state == TaskState::kConverged && change_.put(us) && c.callIndex >= quietUntilCall_)
+    reopen("; search re-opened: the time of the choice changed");
+}
+
+void TaskTuner::reopen(const std::string& remark) {
+  status_.decidedBy += remark;
+  change_.reset();
+  const int times = std::min(kMostReopened, status_.reopened);
+  quietUntilCall_ = status_.calls + (kQuietCalls << times);
+  ++status_.reopened;
+  status_.state = TaskState::kSearching;
+  policy_.reset();
+  queue_.clear();
+  heard_.clear();
+}
+
+void TaskTuner::startSearch(const std::vector<Config>& neighbours) {
+  PolicyOptions search = options_.search;
+  search.seed += status_.taskKey + static_cast<uint64_t>(status_.reopened);
+  if (status_.config != space_.fallback) search.starts.push_back(status_.config);
+  if (start_.known) search.starts.push_back(*start_.known);
+  search.starts.insert(search.starts.end(), neighbours.begin(), neighbours.end());
+  std::erase_if(search.starts, [&](const Config& c) { return !allowed(c); });
+  policy_ = makePolicy(options_.policy, space_, search);
+}
+
+void TaskTuner::startConfirmation(const Config& candidate) {
+  std::optional<Config> rival;
+  if (status_.config != space_.fallback && allowed(status_.config)) rival = status_.config;
+  const Config tested = candidate == space_.fallback && rival ? *rival : candidate;
+  confirmation_.emplace(space_.fallback, tested, rival, options_.search, options_.confirmPairs);
+  status_.state = TaskState::kConfirming;
+}
+
+double TaskTuner::predictedExtraUs(const Trial& t) const {
+  if (t.config == status_.config) return 0;
+  const double base = median(recentUs_);
+  double ratio = usualRatio_;
+  if (proven_.contains(t.config)) {
+    std::vector<double> us;
+    for (auto r = status_.history.rbegin(); r != status_.history.rend() && us.size() < 3; ++r)
+      if (r->config == t.config && r->medianUs > 0) us.push_back(r->medianUs);
+    if (!us.empty() && base > 0) ratio = median(us) / base;
+  } else {
+    const double priorBase = space_.priorUs(status_.config), prior = space_.priorUs(t.config);
+    if (priorBase > 0 && prior > priorBase * usualRatio_) ratio = prior / priorBase;
+  }
+  return std::max(0.0, ratio - 1) * base * t.calls;
+}
+
+std::vector<Trial> TaskTuner::affordable(const Budget& budget, double stepUs) {
+  std::vector<Trial> plan;
+  double extra = 0, waiting = 0;
+  const double base = median(recentUs_);
+  for (const Trial& t : queue_) waiting += predictedExtraUs(t);
+  if (!budget.affords(std::min(waiting, kLeastPlanCalls * base))) return plan;
+  while (!queue_.empty() && plan.size() < kMostTrialsPerPlan) {
+    const Trial& t = queue_.front();
+    const double more = predictedExtraUs(t);
+    if (!allowed(t.config) || more > budget.mostUs() + options_.openingCreditCalls * base) {
+      heard_.push_back({t.config, 0, 0, true});  // never runs: for the policy a failed trial
+    } else {
+      const bool tooDear =
+          !budget.affords(extra + more) || (stepUs > 0 && extra + more > kStepShare * stepUs);
+      if (!plan.empty() && tooDear) break;
+      extra += more;
+      plan.push_back(t);
+    }
+    queue_.pop_front();
+  }
+  return plan;
+}
+
+std::optional<TablePlan> TaskTuner::propose(const Budget& budget, double stepUs,
+                                            const NeighbourSource& neighbours) {
+  if (round_ || status_.state == TaskState::kOff || status_.state == TaskState::kWarmUp)
+    return std::nullopt;
+  if (status_.state == TaskState::kConverged) {
+    const bool tuned = status_.config != space_.fallback;
+    if (tuned && drift_.due(status_.calls) && budget.affords(0)) {
+      phase_ = "drift";
+      return publish(drift_.ask(space_.fallback, status_.config));
+    }
+    return inService_ == status_.config ? std::nullopt : publish({});
+  }
+  if (stepCheck_) {
+    phase_ = "step";
+    return publish(stepCheck_->ask());
+  }
+  if (!confirmation_ && !policy_) {
+    if (start_.known && status_.reopened == 0 && allowed(*start_.known) &&
+        *start_.known != space_.fallback) {
+      startConfirmation(*start_.known);
+    } else {
+      startSearch(neighbours());
+    }
+  }
+  if (!confirmation_ && policy_->done() && queue_.empty()) startConfirmation(policy_->best());
+  if (confirmation_) {
+    phase_ = "confirm";
+    status_.state = budget.affords(0) ? TaskState::kConfirming : TaskState::kPaused;
+    return budget.affords(0) ? publish(confirmation_->ask()) : std::nullopt;
+  }
+  if (queue_.empty()) {
+    const std::vector<Trial> asked = policy_->ask();
+    queue_.assign(asked.begin(), asked.end());
+    phase_ = policy_->phase();
+  }
+  std::vector<Trial> plan = affordable(budget, stepUs);
+  status_.state = plan.empty() && !queue_.empty() ? TaskState::kPaused : TaskState::kSearching;
+  if (!plan.empty()) return publish(std::move(plan));
+  if (queue_.empty()) finishSearchRound();
+  return std::nullopt;
+}
+
+std::optional<TablePlan> TaskTuner::publish(std::vector<Trial> trials) {
+  TablePlan plan;
+  plan.taskKey = status_.taskKey;
+  uint64_t offset = 0;
+  for (const Trial& t : trials) {
+    if (plan.entries.empty() || plan.entries.back().config != t.config)
+      plan.entries.push_back({offset, t.config});
+    offset += static_cast<uint64_t>(t.calls);
+  }
+  if (plan.entries.empty() || plan.entries.back().config != status_.config)
+    plan.entries.push_back({offset, status_.config});
+  round_.emplace(std::move(trials));
+  return plan;
+}
+
+}  // namespace autoccl

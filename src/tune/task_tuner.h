@@ -1,0 +1,100 @@
+// The life of one task: warm-up, search, confirmation, service with drift checks.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tune/budget.h"
+#include "tune/change_point.h"
+#include "tune/confirmation.h"
+#include "tune/drift_watch.h"
+#include "tune/round.h"
+#include "tune/step_check.h"
+#include "tune/tuner.h"
+
+namespace autoccl {
+
+/// State machine of one task, driven by Tuner. Asks for rounds of trials with propose(), hears
+/// every call with call(). The incumbent (at first the default) serves outside rounds; it changes
+/// only by a confirmation, a roll-back or a step check. Pure; thread-compatible.
+class TaskTuner {
+ public:
+  struct Start {
+    Task task;
+    uint64_t key = 0;
+    std::optional<Config> known;  // of the profile
+    std::vector<Config> quarantined;
+    int64_t nowNs = 0;  // the communicator's first call: zero of `second`
+  };
+  using NeighbourSource = std::function<std::vector<Config>()>;
+  TaskTuner(const TunerOptions& options, Space space, Start start);
+
+  /// One call was measured. `steps` so far: for break-even and convergence.
+  void call(const TimedCall& c, Budget& budget, const StepTable& steps);
+  /// The next round as a table change, if there is one that the budget affords and `stepUs` (median
+  /// step, 0 unknown) allows. `neighbours` are winners of like tasks, starting points of a search.
+  [[nodiscard]] std::optional<TablePlan> propose(const Budget& budget, double stepUs,
+                                                 const NeighbourSource& neighbours);
+  void committed(uint64_t version, uint64_t fromCall);
+  void aborted();
+  void quarantine(const Config& c);
+
+  [[nodiscard]] const TaskStatus& status() const { return status_; }
+  [[nodiscard]] uint64_t key() const { return status_.taskKey; }
+  [[nodiscard]] bool busy() const { return round_.has_value(); }
+  /// In, or about to begin, a check of whole steps: other tasks hold still meanwhile.
+  [[nodiscard]] bool checksSteps() const { return stepCheck_.has_value(); }
+  [[nodiscard]] bool settled(int64_t nowNs) const;
+  /// Untried configs of the round under way that have not yet returned a good sample.
+  [[nodiscard]] std::vector<Config> inFlight() const;
+
+ private:
+  [[nodiscard]] bool allowed(const Config& c) const;
+  void served(const TimedCall& c, double us, Budget& budget);
+  void trial(const TimedCall& c, double us);
+  void startSearch(const std::vector<Config>& neighbours);
+  void startConfirmation(const Config& candidate);
+  void finishRound(Budget& budget, const StepTable& steps, int64_t nowNs);
+  void finishSearchRound();
+  void finishConfirmation(const StepTable& steps, int64_t nowNs);
+  void finishStepCheck(const StepTable& steps, int64_t nowNs);
+  void finishDrift(int64_t nowNs);
+  void settleOn(const Confirmed& c, const StepTable& steps, int64_t nowNs);
+  void reopen(const std::string& remark);
+  void rollBack(const std::string& why);
+  void charge(Budget& budget);
+  void record(const std::string& verdict, int64_t nowNs);
+  [[nodiscard]] double usOf(const TimedCall& c) const;
+  [[nodiscard]] double predictedExtraUs(const Trial& t) const;
+  [[nodiscard]] std::vector<Trial> affordable(const Budget& budget, double stepUs);
+  [[nodiscard]] std::optional<TablePlan> publish(std::vector<Trial> trials);
+
+  TunerOptions options_;
+  Space space_;
+  Start start_;
+  TaskStatus status_;
+  std::shared_ptr<std::vector<Config>> forbidden_;  // shared with space_.valid
+  std::set<Config> proven_;                         // have run well
+  Config inService_;                                // what the table ends with
+  std::vector<double> recentUs_;                    // of the incumbent, newest last, bounded
+  std::unique_ptr<Policy> policy_;
+  std::deque<Trial> queue_;     // asked by the policy, not yet published
+  std::vector<Sample> heard_;   // samples of the policy's present block
+  std::optional<Round> round_;  // published
+  std::string phase_;
+  std::optional<Confirmation> confirmation_;
+  std::optional<StepCheck> stepCheck_;
+  std::optional<Confirmed> pendingSteps_;  // accepted by time, waiting for the steps' word
+  DriftWatch drift_;
+  ChangePoint change_;
+  int64_t lastCallNs_ = 0;
+  double usualRatio_ = 1.5;      // of untried trials to the incumbent
+  uint64_t quietUntilCall_ = 0;  // no change point before this call
+};
+
+}  // namespace autoccl

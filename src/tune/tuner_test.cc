@@ -1,0 +1,429 @@
+#include "tune/tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "base/error.h"
+#include "model/surface.h"
+#include "tune/journal.h"
+
+namespace autoccl {
+namespace {
+
+/// A job of one process: calls tasks in turn, agrees at once, a few calls ahead.
+class Job {
+ public:
+  using TrueUs = std::function<double(const Task&, const Config&)>;
+  Job(TunerOptions options, Space space, TrueUs us, Noise::Options noise = quiet())
+      : tuner(options,
+              [space](const Task& t) {
+                Space own = space;
+                own.task = t;
+                return own;
+              }),
+        space_(std::move(space)),
+        us_(std::move(us)),
+        noise_(noise) {}
+
+  static Noise::Options quiet() {
+    Noise::Options o;
+    o.sd = 0.01;
+    return o;
+  }
+
+  void begin(const Task& task, const Config* known = nullptr) {
+    tuner.seen(task, known, nowNs);
+    tasks_.push_back({task, {{0, space_.fallback}}, 0});
+  }
+
+  /// `n` calls of every task.
+  void run(int n) {
+    for (int i = 0; i < n; ++i) {
+      for (size_t t = 0; t < tasks_.size(); ++t) call(t);
+      agree();
+      if (stepOf) tuner.stepEnded(stepOf(configOf(0)), nowNs);
+    }
+  }
+
+  [[nodiscard]] Config configOf(size_t t) const {
+    Config c;
+    for (const auto& [from, config] : tasks_[t].table)
+      if (from <= tasks_[t].index) c = config;
+    return c;
+  }
+
+  TaskStatus status(size_t t = 0) const { return tuner.status()[t]; }
+
+  Tuner tuner;
+  int64_t nowNs = 1'000'000'000;
+  std::function<double(const Config&)> stepOf;                  // ms of a step under a config
+  std::function<void(TimedCall&)> disturb = [](TimedCall&) {};  // loses, fails or delays a sample
+  bool agrees = true;
+  size_t mostEntries = 0;
+  std::map<Config, int> ran;
+
+ private:
+  struct Called {
+    Task task;
+    std::map<uint64_t, Config> table;
+    uint64_t index;
+  };
+
+  void call(size_t t) {
+    const Config c = configOf(t);
+    TimedCall told{keyOf(tasks_[t].task),
+                   tasks_[t].index,
+                   c,
+                   noise_.measure(us_(tasks_[t].task, c)),
+                   false,
+                   0};
+    ++tasks_[t].index;
+    ++ran[c];
+    nowNs += int64_t(told.us * 1e3);
+    told.atNs = nowNs;
+    disturb(told);
+    if (told.taskKey != 0) tuner.tell({told});
+  }
+
+  void agree() {
+    const auto plans = tuner.nextPlans(nowNs);
+    if (plans.empty()) return;
+    EXPECT_TRUE(tuner.nextPlans(nowNs).empty());
+    if (!agrees) return tuner.aborted();
+    std::vector<uint64_t> from;
+    for (const TablePlan& p : plans) {
+      ASSERT_FALSE(p.entries.empty());
+      EXPECT_EQ(p.entries[0].offset, 0u);
+      mostEntries = std::max(mostEntries, p.entries.size());
+      auto& task = *std::find_if(tasks_.begin(), tasks_.end(),
+                                 [&](auto& c) { return keyOf(c.task) == p.taskKey; });
+      from.push_back(task.index + 3);
+      for (const auto& e : p.entries) task.table[from.back() + e.offset] = e.config;
+    }
+    tuner.committed(++version_, from);
+  }
+
+  Space space_;
+  TrueUs us_;
+  Noise noise_;
+  std::vector<Called> tasks_;
+  uint64_t version_ = 0;
+};
+
+Space smallSpace() {
+  Space space;
+  space.fallback = {Algorithm::kRing, Protocol::kSimple, Transport::kShm, 0, 1, 1, 4096};
+  space.subspaces.push_back({Algorithm::kRing,
+                             Protocol::kSimple,
+                             Transport::kShm,
+                             0,
+                             {1, 2, 4, 8},
+                             {1, 2, 4},
+                             {4096, 16384, 65536, 262144},
+                             0});
+  space.subspaces.push_back(space.subspaces[0]);
+  space.subspaces[1].algorithm = Algorithm::kTwoShot;
+  return space;
+}
+/// Least, 60 us, at twoshot nc=4 nt=2 c=64K; the default takes about 127 us.
+double smallUs(const Task&, const Config& c) {
+  const double nc = std::log2(c.channels / 4.0), nt = std::log2(c.threads / 2.0),
+               ch = std::log2(c.chunk / 65536.0) / 2;
+  return (60 + 8 * (nc * nc + nt * nt + ch * ch)) * (c.algorithm == Algorithm::kTwoShot ? 1 : 1.15);
+}
+Task taskOf(uint64_t bytes) {
+  Task t;
+  t.nRanks = 4;
+  t.bytes = bytes;
+  return t;
+}
+TunerOptions generous() {
+  TunerOptions o;
+  o.budgetShare = 1;
+  return o;
+}
+
+TEST(Tuner, ConvergesToAConfirmedGainAndServesIt) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.run(1500);
+  const TaskStatus s = job.status();
+  EXPECT_EQ(s.state, TaskState::kConverged);
+  EXPECT_GE(60.0 / smallUs(s.task, s.config), 0.9);
+  EXPECT_GT(s.gainLow, 1.5);
+  EXPECT_NEAR(s.gain, smallUs(s.task, s.defaultConfig) / smallUs(s.task, s.config), 0.1);
+  EXPECT_EQ(job.configOf(0), s.config);
+  EXPECT_GT(s.savedUs, s.lostUs);
+  EXPECT_GT(s.breakEvenCall, 0u);
+  EXPECT_GT(s.convergedAtCall, 0u);
+  EXPECT_NE(s.decidedBy.find("fresh interleaved calls"), std::string::npos);
+  EXPECT_TRUE(job.tuner.settled());
+  EXPECT_GT(s.modelBetaGBps, 0);
+}
+
+TEST(Tuner, CarriesManyTrialsInOneAgreement) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.run(600);
+  EXPECT_GE(job.mostEntries, 8u);
+}
+
+TEST(Tuner, ClaimsNoGainWhereThereIsNone) {
+  int claimed = 0;
+  constexpr int kRuns = 60;
+  for (int i = 0; i < kRuns; ++i) {
+    Noise::Options noise;
+    noise.seed = uint64_t(i) + 1;
+    noise.sd = 0.1;
+    noise.swing = 0.1;
+    noise.stragglers = 0.02;
+    TunerOptions options = generous();
+    options.search.seed = uint64_t(i);
+    Job job(
+        options, smallSpace(), [](const Task&, const Config&) { return 100.0; }, noise);
+    job.begin(taskOf(1 << 20));
+    job.run(900);
+    claimed += job.status().config != job.status().defaultConfig;
+  }
+  EXPECT_LE(claimed, kRuns * 8 / 100);
+}
+
+TEST(Tuner, NeverLosesMoreThanItsBudget) {
+  // Everything but the default is ten times as slow.
+  TunerOptions options;
+  Job job(options, smallSpace(),
+          [](const Task&, const Config& c) { return c == smallSpace().fallback ? 100.0 : 1000.0; });
+  job.begin(taskOf(1 << 20));
+  job.run(20000);
+  const TunerTotals sum = job.tuner.totals();
+  // The opening credit, the flow, and the one plan that may overdraw it by what it did not foresee.
+  EXPECT_LE(sum.lostUs, 60 * 110.0 + 0.02 * sum.communicationUs + 60 * 900.0);
+  EXPECT_EQ(job.status().config, smallSpace().fallback);
+}
+
+TEST(Tuner, PausesWhenTheBudgetIsSpentAndGoesOnWhenItHasFilled) {
+  TunerOptions options;
+  options.openingCreditCalls = 3;
+  Job job(options, smallSpace(), [](const Task& t, const Config& c) {
+    return c == smallSpace().fallback ? 70.0 : 3 * smallUs(t, c);
+  });
+  job.begin(taskOf(1 << 20));
+  bool paused = false;
+  for (int i = 0; i < 400 && !paused; ++i) {
+    job.run(5);
+    paused = job.status().state == TaskState::kPaused;
+  }
+  EXPECT_TRUE(paused);
+  EXPECT_TRUE(job.tuner.settled());
+  const auto before = job.status().measuredCalls;
+  job.run(20000);
+  EXPECT_GT(job.status().measuredCalls, before);
+}
+
+TEST(Tuner, FenceTimeCountsAgainstTheBudget) {
+  Job job(TunerOptions{}, smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.run(20);
+  const double credit = job.tuner.totals().creditUs;
+  job.tuner.fenceWaited(500);
+  EXPECT_DOUBLE_EQ(job.tuner.totals().creditUs, credit - 500);
+  EXPECT_DOUBLE_EQ(job.tuner.totals().fenceUs, 500);
+}
+
+TEST(Tuner, AnotherConfigInEffectThanAskedIsAFailedTrialAndNeverAMeasurement) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.disturb = [](TimedCall& c) {
+    if (c.inEffect.algorithm == Algorithm::kTwoShot) c.inEffect.channels = 77;
+  };
+  job.begin(taskOf(1 << 20));
+  job.run(2500);
+  EXPECT_EQ(job.status().config.algorithm, Algorithm::kRing);
+  EXPECT_GT(job.status().discardedSamples, 0u);
+  EXPECT_EQ(job.status().state, TaskState::kConverged);
+}
+
+TEST(Tuner, GoesOnWhenSamplesAreLost) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.disturb = [](TimedCall& c) {
+    if (c.callIndex % 3 == 1) c.taskKey = 0;
+  };
+  job.begin(taskOf(1 << 20));
+  job.run(6000);
+  EXPECT_EQ(job.status().state, TaskState::kConverged);
+  EXPECT_GT(job.status().missingSamples, 0u);
+  EXPECT_GE(60.0 / smallUs(job.status().task, job.status().config), 0.85);
+}
+
+TEST(Tuner, AnAbortedPlanIsProposedAgain) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.agrees = false;
+  job.run(100);
+  EXPECT_EQ(job.status().config, smallSpace().fallback);
+  EXPECT_EQ(job.ran.size(), 1u);
+  job.agrees = true;
+  job.run(1500);
+  EXPECT_EQ(job.status().state, TaskState::kConverged);
+  EXPECT_NE(job.status().config, smallSpace().fallback);
+}
+
+TEST(Tuner, AProfilesChoiceIsConfirmedBeforeItServesAndSparesTheSearch) {
+  const Config known = parseConfig("twoshot/simple/shm nc=4 nt=2 c=64K");
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20), &known);
+  job.run(120);
+  EXPECT_EQ(job.status().config, known);
+  EXPECT_EQ(job.ran.size(), 2u);  // the default and the profile's choice
+  EXPECT_NE(job.status().decidedBy.find("the profile's choice"), std::string::npos);
+}
+
+TEST(Tuner, AProfilesChoiceThatDoesNotHoldLeadsToASearch) {
+  const Config known = parseConfig("ring/simple/shm nc=8 nt=4 c=4K");
+  Job job(generous(), smallSpace(),
+          [&](const Task& t, const Config& c) { return c == known ? 400 : smallUs(t, c); });
+  job.begin(taskOf(1 << 20), &known);
+  job.run(2000);
+  EXPECT_EQ(job.status().state, TaskState::kConverged);
+  EXPECT_GE(60.0 / smallUs(job.status().task, job.status().config), 0.9);
+}
+
+TEST(Tuner, QuarantineKeepsOutAConfigAndItsLargerNeighbours) {
+  Job job(generous(), smallSpace(), smallUs);
+  const Config bad = parseConfig("twoshot/simple/shm nc=2 nt=1 c=16K");
+  job.tuner.quarantine(keyOf(taskOf(1 << 20)), bad);
+  job.begin(taskOf(1 << 20));
+  job.run(2000);
+  for (const auto& [config, calls] : job.ran) EXPECT_FALSE(atLeast(config, bad)) << toText(config);
+  EXPECT_EQ(job.status().quarantined, std::vector<Config>{bad});
+}
+
+TEST(Tuner, TheJournalNamesAnUntriedConfigBeforeItRuns) {
+  TunerOptions options = generous();
+  std::string journal;
+  options.journal = [&](const std::string& text) { journal = text; };
+  Job job(options, smallSpace(), smallUs);
+  std::map<Config, bool> ranWell;
+  job.disturb = [&](TimedCall& c) {
+    const bool untried = c.inEffect != smallSpace().fallback && !ranWell[c.inEffect];
+    EXPECT_TRUE(!untried || journal.find(toText(c.inEffect)) != std::string::npos)
+        << toText(c.inEffect);
+    ranWell[c.inEffect] = true;
+  };
+  job.begin(taskOf(1 << 20));
+  job.run(1500);
+  EXPECT_TRUE(parseJournal(journal, "j").inFlight.empty());
+}
+
+TEST(Tuner, ALastingChangeReopensThatTaskAlone) {
+  double factor = 1;
+  Job job(generous(), smallSpace(), [&](const Task& t, const Config& c) {
+    return smallUs(t, c) * (t.bytes == 1 << 20 ? factor : 1);
+  });
+  job.begin(taskOf(1 << 20));
+  job.begin(taskOf(64 << 20));
+  job.run(2500);
+  ASSERT_EQ(job.status(0).state, TaskState::kConverged);
+  factor = 1.6;
+  job.run(2500);
+  EXPECT_GE(job.status(0).reopened, 1);
+  EXPECT_EQ(job.status(1).reopened, 0);
+}
+
+TEST(Tuner, ALiveRegressionRollsBackToTheDefault) {
+  bool spoilt = false;
+  Job job(generous(), smallSpace(), [&](const Task& t, const Config& c) {
+    return smallUs(t, c) * (spoilt && c != smallSpace().fallback ? 4 : 1);
+  });
+  job.begin(taskOf(1 << 20));
+  job.run(1500);
+  ASSERT_NE(job.status().config, smallSpace().fallback);
+  spoilt = true;
+  job.run(4000);
+  EXPECT_EQ(job.status().config, smallSpace().fallback);
+  EXPECT_EQ(job.configOf(0), smallSpace().fallback);
+}
+
+TEST(Tuner, AWinnerThatLengthensTheStepIsRejected) {
+  for (const bool harmful : {true, false}) {
+    TunerOptions options = generous();
+    options.objective = "step";
+    Job job(options, smallSpace(), smallUs);
+    job.stepOf = [&](const Config& c) {
+      return 0.2 * (harmful && c != smallSpace().fallback ? 1.2 : 1.0);
+    };
+    job.begin(taskOf(1 << 20));
+    job.run(2500);
+    EXPECT_EQ(job.status().config == smallSpace().fallback, harmful) << job.status().decidedBy;
+    EXPECT_NE(job.status().decidedBy.find("step"), std::string::npos);
+  }
+}
+
+TEST(Tuner, APricePerWorkerPrefersFewerOfThem) {
+  TunerOptions options = generous();
+  options.objective = "sm";
+  options.smPriceUs = 10;
+  Job job(options, smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.run(2500);
+  EXPECT_LE(job.status().config.channels * job.status().config.threads, 4);
+}
+
+TEST(Tuner, ASecondSizeStartsFromItsNeighboursWinner) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.run(1500);
+  const Config winner = job.status(0).config;
+  job.begin(taskOf(2 << 20));
+  job.run(120);
+  const auto history = job.status(1).history;
+  ASSERT_FALSE(history.empty());
+  EXPECT_TRUE(std::any_of(history.begin(),
+                          history.begin() + std::min<std::ptrdiff_t>(4, std::ssize(history)),
+                          [&](auto& r) { return r.config == winner; }));
+}
+
+TEST(Tuner, BeyondItsTableTasksRunTheDefault) {
+  TunerOptions options = generous();
+  options.maxTasks = 1;
+  Job job(options, smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.begin(taskOf(2 << 20));
+  job.run(50);
+  EXPECT_EQ(job.tuner.status().size(), 1u);
+  EXPECT_EQ(job.tuner.totals().tasksRefused, 1u);
+}
+
+TEST(Tuner, HistoryIsBounded) {
+  TunerOptions options = generous();
+  options.maxHistory = 10;
+  Job job(options, smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.run(1500);
+  EXPECT_LE(job.status().history.size(), 10u);
+}
+
+TEST(Tuner, ATaskThatIsNoLongerCalledDoesNotHoldUpTheRest) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  job.tuner.seen(taskOf(16), nullptr, job.nowNs);  // one barrier, say
+  job.run(1500);
+  EXPECT_FALSE(job.tuner.settled());
+  (void)job.tuner.nextPlans(job.nowNs + 60'000'000'000);
+  EXPECT_TRUE(job.tuner.settled());
+}
+
+TEST(Tuner, WrongOptionsAreNamed) {
+  TunerOptions options;
+  options.objective = "speed";
+  EXPECT_THROW(Tuner(options, [](const Task&) { return Space{}; }), Error);
+  options.objective = "time";
+  options.policy = "magic";
+  EXPECT_THROW(Tuner(options, [](const Task&) { return Space{}; }), Error);
+}
+
+}  // namespace
+}  // namespace autoccl
