@@ -19,8 +19,9 @@ ALLOWED = {
     "agree": LOW | {"tune", "store", "transport"},
     "engine": LOW | {"plan", "transport"},
     "report": LOW | {"store", "tune"},
+    "bench": LOW | {"transport"},
     "edge": LOW | {"tune", "plan", "transport", "store", "agree", "engine"},
-    "cli": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "report"},
+    "cli": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "report", "bench"},
 }
 # Only the command line may use libraries beyond libc, libstdc++ and header-only ones.
 HEAVY = re.compile(r'#include\s*[<"](CLI/|fmt/|spdlog/|hwloc)')

@@ -44,11 +44,14 @@ struct MemberDigest {
 };
 
 /// The channel of frames between the leader and this rank (or, on the leader, all workers):
-/// shared memory inside a host, TCP between hosts. Non-blocking. See link.h.
+/// shared memory inside a host, TCP between hosts. Non-blocking. See link.h, shm_links.h,
+/// tcp_links.h.
 class LinkSet;
 
-/// Rank 0 leads. take/resolve are called by user or lane threads and are hot; every other call
-/// belongs to one agent thread, which must call step() every few milliseconds.
+/// Rank 0 leads. A task with more calls in flight than its fence is ahead waits at the fence; the
+/// distance adapts. With one rank `links` may be null. take/resolve are called by user or lane
+/// threads and are hot; every other call belongs to one agent thread, which must call step() every
+/// few milliseconds.
 class Agreement {
  public:
   struct Options {
@@ -57,6 +60,7 @@ class Agreement {
     uint64_t session = 0;
     MemberDigest digest;
     int64_t fenceTimeoutNs = 30'000'000'000;  // AUTOCCL_FENCE_TIMEOUT
+    int64_t frameDeadlineNs = 2'000'000'000;  // an unanswered PREPARE is aborted then
     uint64_t minHorizonCalls = 4;
     int maxTasks = 1024;
   };
@@ -65,6 +69,8 @@ class Agreement {
 
   // ---- any thread ----
   CallGate::Ticket take(const Task& task, const Config& fallback) noexcept;
+  /// `config` comes in as the fallback and stays so where the table does not know the task (more
+  /// than maxTasks; send/recv). False: broken, or aborted while waiting at a fence.
   bool resolve(CallGate::Ticket ticket, Config& config) noexcept;
   /// Ends every wait at a fence (abort, finalize, destroy).
   void abort() noexcept;
@@ -73,14 +79,18 @@ class Agreement {
   /// Reads and sends frames, installs fences, answers, gives verdicts. Returns the time at which it
   /// wants to be called again, at the latest.
   int64_t step(int64_t nowNs);
-  /// Leader only. False while a proposal is outstanding, tuning is off or frozen.
+  /// Leader only. False while joining, while a proposal is outstanding, when tuning is off or
+  /// frozen.
   bool propose(Proposal proposal, int64_t nowNs);
   /// Leader only: the outcome of the outstanding proposal, once.
   [[nodiscard]] std::optional<Outcome> outcome();
   /// Tasks whose first call happened since the last question.
   [[nodiscard]] std::vector<Task> newTasks();
   [[nodiscard]] bool joined() const;  // all members are in and their digests agree
-  [[nodiscard]] std::optional<std::string> off() const;  // why tuning is off on this communicator
+  /// Why tuning is off on this communicator, or why it is broken (resolve then returns false).
+  [[nodiscard]] std::optional<std::string> off() const;
+  [[nodiscard]] bool broken() const noexcept;  // a fence timed out with the verdict unknown
+  [[nodiscard]] bool frozen() const;           // the last version is committed
   [[nodiscard]] uint64_t nextIndex(uint64_t taskKey) const;  // calls taken so far on this rank
   /// Nanoseconds that calls of this rank have waited at fences.
   [[nodiscard]] int64_t fenceWaitNs() const noexcept;

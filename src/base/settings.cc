@@ -81,12 +81,10 @@ const SettingRow& rowOf(std::string_view name) {
 }
 
 [[noreturn]] void refuse(const SettingRow& row, const std::string& value) {
-  std::string allowed = "allowed: " + std::string(row.allowed);
-  if (!row.unit.empty()) allowed += " " + std::string(row.unit);
   throw Error(ErrorCode::kUsage,
               std::string(row.name) + "='" + value + "' is not a " + std::string(row.type) +
                   " that is allowed here",
-              allowed);
+              "allowed: " + settingAllowedText(row.name));
 }
 
 bool holdsWord(std::string_view words, std::string_view word) {
@@ -186,6 +184,15 @@ bool settingSwitch(std::string_view name) {
 
 std::string settingText(std::string_view name) {
   return setting(name).value;
+}
+
+bool settingAllows(std::string_view name, const std::string& value) {
+  return isAllowed(rowOf(name), value);
+}
+
+std::string settingAllowedText(std::string_view name) {
+  const SettingRow& row = rowOf(name);
+  return std::string(row.allowed) + (row.unit.empty() ? "" : " " + std::string(row.unit));
 }
 
 std::vector<std::string> unknownSettings() {

@@ -36,6 +36,11 @@ struct Setting {
 [[nodiscard]] bool settingSwitch(std::string_view name);
 [[nodiscard]] std::string settingText(std::string_view name);
 
+/// Whether that variable may have this value, which an option of a command sets. The row's allowed
+/// values, with their unit, are what to tell the user otherwise.
+[[nodiscard]] bool settingAllows(std::string_view name, const std::string& value);
+[[nodiscard]] std::string settingAllowedText(std::string_view name);
+
 /// Names of AUTOCCL_* variables in the environment that no row knows.
 [[nodiscard]] std::vector<std::string> unknownSettings();
 

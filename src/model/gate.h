@@ -37,7 +37,8 @@ class CallGate {
   /// Takes the next call index of `task`; in the order of issue. `fallback` is the engine's default
   /// for it, used until the leader says otherwise. Not hot the first time a task is seen.
   virtual Ticket take(const Task& task, const Config& fallback) noexcept = 0;
-  /// The config of that index. False: the communicator is broken (a rank in doubt timed out).
+  /// The config of that index; `config` comes in as the fallback and stays so where the gate knows
+  /// nothing of the task. False: the communicator is broken (a rank in doubt timed out) or aborted.
   virtual bool resolve(Ticket ticket, Config& config) noexcept = 0;
   /// Says how the call went. Drops and counts when the ring is full.
   virtual void report(const CallRecord& record) noexcept = 0;

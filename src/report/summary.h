@@ -1,0 +1,24 @@
+// A run in a few lines: what `autoccl run` prints while a job runs and at its end.
+#pragma once
+
+#include <string>
+
+#include "store/run_record.h"
+
+namespace autoccl {
+
+/// Largest number of tasks a summary shows; the JSON and the report have all.
+inline constexpr size_t kSummaryTasks = 24;
+
+/// The table of tasks, those with the most time first, then costs and gains. `width` as in
+/// TextTable::text.
+[[nodiscard]] std::string summaryText(const RunRecord& record, size_t width = 0);
+
+/// One line while the job runs: seconds, calls and their rate since `before`, tasks converged, the
+/// best confirmed gain. `before` may be an empty record.
+[[nodiscard]] std::string progressText(const RunRecord& before, const RunRecord& now);
+
+/// "1.45x (1.41-1.49)"; without the interval where nothing was confirmed.
+[[nodiscard]] std::string gainText(double gain, double low, double high, bool confirmed);
+
+}  // namespace autoccl
