@@ -14,7 +14,8 @@ constexpr int64_t kRemindNs = 50'000'000;
 constexpr int64_t kDoubtNs = 1'000'000'000;  // in doubt for so long with the leader's link up: ask
 constexpr int64_t kReopenNs = 300'000'000;   // time for a lost link to come back before asking
 constexpr int64_t kBusyStepNs = 500'000;     // a version is under way
-constexpr int64_t kIdleStepNs = 5'000'000;
+constexpr int64_t kIdleStepNs = 2'000'000;   // a PREPARE waits no longer to be seen
+constexpr int64_t kQuietStepNs = 20'000'000;  // frozen or off: nothing will come
 
 }  // namespace
 
@@ -186,7 +187,8 @@ int64_t Agreement::Impl::step(int64_t nowNs) {
   if (!broken_ && table.ended() == Ended::kBroken)
     broken_ = "a call waited too long at a fence while the agent thread stood still";
   const bool busy = versionUnderWay() != 0 || (!joined() && !off());
-  return nowNs + (busy ? kBusyStepNs : kIdleStepNs);
+  if (busy) return nowNs + kBusyStepNs;
+  return nowNs + (frozen() || off() ? kQuietStepNs : kIdleStepNs);
 }
 
 bool Agreement::Impl::propose(Proposal proposal, int64_t nowNs) {
