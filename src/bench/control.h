@@ -21,11 +21,12 @@ inline constexpr uint32_t kMaxIterations = 2048;
 inline constexpr size_t kConfigBytes = 128;
 inline constexpr size_t kTextBytes = 1u << 20;
 
-/// Name of the environment variable that tells a worker where its block is.
-inline constexpr const char* kControlVariable = "AUTOCCL_BENCH_CONTROL";
+/// Name of the environment variable that tells a worker where its block is. These three pass
+/// between our own programs and are no settings, hence not named AUTOCCL_*.
+inline constexpr const char* kControlVariable = "ACCL_BENCH_CONTROL";
 /// Rank and group size of a worker that no launcher of its own numbers.
-inline constexpr const char* kRankVariable = "AUTOCCL_BENCH_RANK";
-inline constexpr const char* kRanksVariable = "AUTOCCL_BENCH_RANKS";
+inline constexpr const char* kRankVariable = "ACCL_BENCH_RANK";
+inline constexpr const char* kRanksVariable = "ACCL_BENCH_RANKS";
 
 enum class CommandKind : uint32_t {
   kMeasure,  // `iterations` timed calls

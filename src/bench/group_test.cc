@@ -16,7 +16,7 @@
 namespace autoccl::bench {
 namespace {
 
-constexpr const char* kBehaviourVariable = "AUTOCCL_BENCH_TEST";
+constexpr const char* kBehaviourVariable = "ACCL_BENCH_TEST";
 constexpr uint64_t kBytes = 4096;
 
 /// Broadcasts nothing and gathers its own data only, so results are right on one rank and wrong on

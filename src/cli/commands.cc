@@ -57,6 +57,8 @@ void addAll(CLI::App& app) {
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
       {"run", "Start a program and tune its collectives while it runs.", addRun},
+      {"bench", "Measure collectives: default, tuned, other libraries, the host's limit.",
+       addBench},
       {"settings", "Print every variable: value, source, default, what is allowed, effect.",
        addSettings},
   };

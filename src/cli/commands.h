@@ -28,6 +28,7 @@ struct ExitWith {
 [[nodiscard]] int runCommandLine(int argc, const char* const* argv) noexcept;
 
 void addRun(CLI::App& app);
+void addBench(CLI::App& app);
 void addSettings(CLI::App& app);
 
 }  // namespace autoccl::cli
