@@ -1,8 +1,8 @@
 #include "transport/liveness.h"
 
+#include <poll.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
@@ -11,47 +11,36 @@
 #include "base/error.h"
 
 namespace autoccl {
-namespace {
-
-bool ended(int fd) noexcept {
-  pollfd p{fd, POLLIN, 0};
-  return ::poll(&p, 1, 0) > 0;
-}
-
-}  // namespace
 
 void Liveness::watch(int rank, pid_t pid) {
   Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!fd && errno == ESRCH) {
-    dead_.store(rank, std::memory_order_release);
-    return;
-  }
-  if (!fd)
+  const int error = errno;
+  if (!fd && error != ESRCH)
     throw Error(ErrorCode::kSystem,
                 "cannot watch rank " + std::to_string(rank) + " (process " + std::to_string(pid) +
-                    "): pidfd_open: " + std::generic_category().message(errno),
+                    "): pidfd_open: " + std::generic_category().message(error),
                 "needs Linux 5.3 and a `ulimit -n` above the number of ranks");
-  peers_.push_back({rank, std::move(fd)});
+  Peer& peer = peers_.emplace_back();
+  peer.rank = rank;
+  peer.dead.store(!fd, std::memory_order_release);
+  peer.fd = std::move(fd);
 }
 
-bool Liveness::allAlive() noexcept {
-  if (dead_.load(std::memory_order_acquire) >= 0) return false;
+void Liveness::poll() noexcept {
   constexpr size_t kBlock = 64;
   std::array<pollfd, kBlock> block;
-  for (size_t from = 0; from < peers_.size(); from += kBlock) {
-    const size_t n = std::min(kBlock, peers_.size() - from);
-    for (size_t i = 0; i < n; ++i) block[i] = {peers_[from + i].fd.get(), POLLIN, 0};
-    if (::poll(block.data(), n, 0) <= 0) continue;
+  std::array<Peer*, kBlock> who;
+  for (auto peer = peers_.begin(); peer != peers_.end();) {
+    size_t n = 0;
+    for (; peer != peers_.end() && n < kBlock; ++peer) {
+      if (peer->dead.load(std::memory_order_relaxed)) continue;
+      block[n] = {peer->fd.get(), POLLIN, 0};
+      who[n++] = &*peer;
+    }
+    if (n == 0 || ::poll(block.data(), n, 0) <= 0) continue;
     for (size_t i = 0; i < n; ++i)
-      if (block[i].revents != 0) dead_.store(peers_[from + i].rank, std::memory_order_release);
+      if (block[i].revents != 0) who[i]->dead.store(true, std::memory_order_release);
   }
-  return dead_.load(std::memory_order_acquire) < 0;
-}
-
-bool Liveness::alive(int rank) noexcept {
-  if (dead_.load(std::memory_order_acquire) == rank) return false;
-  const auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& p) { return p.rank == rank; });
-  return peer == peers_.end() || !ended(peer->fd.get());
 }
 
 }  // namespace autoccl

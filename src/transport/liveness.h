@@ -1,36 +1,41 @@
 // Are the peers still alive? One pidfd per peer process, asked without blocking.
 #pragma once
 
-#include <poll.h>
 #include <sys/types.h>
 
 #include <atomic>
-#include <vector>
+#include <deque>
 
 #include "transport/fd.h"
 
 namespace autoccl {
 
-/// Watches the processes of a group's ranks. A rank in this process counts as alive for ever.
-/// allAlive is thread-safe and makes one system call; the rest belongs to set-up.
+/// Watches the processes of a group's ranks; who is never watched (a rank in this process) is alive.
+/// watch belongs to set-up; the rest is thread-safe, makes one system call and allocates nothing.
 class Liveness {
  public:
-  Liveness() = default;
-  /// Watches rank `rank`, a process `pid`. A process that is gone already counts as dead.
+  /// Watches rank `rank`, a process `pid`. A process that is gone already counts as dead. Throws Error.
   void watch(int rank, pid_t pid);
-  /// False once any watched process has ended. One poll(2), no allocation.
-  [[nodiscard]] bool allAlive() noexcept;
-  [[nodiscard]] bool alive(int rank) noexcept;
-  /// The first rank found dead, or -1.
-  [[nodiscard]] int deadRank() const noexcept { return dead_.load(std::memory_order_acquire); }
+  /// A dead rank of which `matters(rank)` is true, or -1.
+  template <class Matters>
+  [[nodiscard]] int findDead(const Matters& matters) noexcept {
+    poll();
+    for (const Peer& peer : peers_)
+      if (peer.dead.load(std::memory_order_acquire) && matters(peer.rank)) return peer.rank;
+    return -1;
+  }
+  [[nodiscard]] bool dead(int rank) noexcept {
+    return findDead([rank](int r) { return r == rank; }) >= 0;
+  }
 
  private:
   struct Peer {
     int rank = 0;
     Fd fd;
+    std::atomic<bool> dead{false};
   };
-  std::vector<Peer> peers_;
-  std::atomic<int> dead_{-1};
+  void poll() noexcept;
+  std::deque<Peer> peers_;
 };
 
 }  // namespace autoccl

@@ -46,8 +46,8 @@ bool sleepUntil(Flag& flag, uint32_t target, const WaitRules& r) noexcept {
   for (;;) {
     const uint32_t seen = flag.value.load(std::memory_order_seq_cst);
     if (reached(seen, target)) break;
-    if (!mayGoOn(r)) {
-      go = false;
+    if (!mayGoOn(r)) {  // a peer may have raised the flag as the last thing it did
+      go = reached(flag.value.load(std::memory_order_seq_cst), target);
       break;
     }
     sleepOn(flag, seen);
@@ -66,7 +66,7 @@ bool waitFor(Flag& flag, uint32_t target, const WaitRules& r) noexcept {
   if (r.policy == WaitPolicy::kFutex) return sleepUntil(flag, target, r);
   uint32_t turns = r.spins;
   while (!reached(flag.value.load(std::memory_order_acquire), target))
-    if (!waitOnce(turns, r)) return false;
+    if (!waitOnce(turns, r)) return reached(flag.value.load(std::memory_order_acquire), target);
   return true;
 }
 

@@ -1,0 +1,306 @@
+#include "engine/communicator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "engine/config_rules.h"
+
+namespace autoccl {
+namespace {
+
+constexpr uint32_t kSpinsAlone = 2000;   // pauses before a rank with a CPU of its own gives it up
+constexpr uint32_t kSpinsCrowded = 20;   // more ranks than CPUs: who waits is in the way
+constexpr int64_t kQuarantineNs = 4'000'000'000;
+constexpr uint64_t kStreamBytes = uint64_t{32} << 20;  // from here non-temporal stores pay
+
+bool overlap(uint64_t a, uint64_t aBytes, uint64_t b, uint64_t bBytes) noexcept {
+  return aBytes != 0 && bBytes != 0 && a < b + bBytes && b < a + aBytes;
+}
+
+uint32_t regionOf(const void* buffer, uint64_t bytes) noexcept {
+  return bytes == 0 ? kUnusedBuffer : Regions::ofProcess().idOf(buffer, bytes);
+}
+
+}  // namespace
+
+// ---- issue ----
+
+Task Communicator::taskOf(const Call& call) noexcept {
+  Task task;
+  task.communicator = session();
+  task.collective = call.collective;
+  task.dtype = call.dtype;
+  task.op = reduces(call.collective) ? call.op : ReduceOp::kSum;
+  task.nRanks = size();
+  const uint64_t bytes = nBytesOf(call, size());
+  const auto end = exactSizes_.begin() + nExact_;
+  bool exact = (bytes & (bytes - 1)) == 0 || std::find(exactSizes_.begin(), end, bytes) != end;
+  if (!exact && nExact_ < static_cast<int>(exactSizes_.size())) {
+    exactSizes_[static_cast<size_t>(nExact_++)] = bytes;
+    exact = true;
+  }
+  task.bytes = exact ? bytes : sizeClass(bytes);
+  return task;
+}
+
+Communicator::Issue Communicator::issue(const Call& call) noexcept {
+  while (issuing_.test_and_set(std::memory_order_acquire)) {  // two threads at once: a fault of the program
+  }
+  Issue issue;
+  issue.turn = issued_++;
+  issue.task = taskOf(call);
+  issue.config = pinned_ ? *pinned_ : defaultFor(issue.task);
+  issue.gated = gate_ != nullptr && !pinned_ && call.collective != Collective::kBarrier;
+  if (issue.gated) issue.ticket = gate_->take(issue.task, issue.config);
+  issuing_.clear(std::memory_order_release);
+  return issue;
+}
+
+// ---- execution ----
+
+bool Communicator::execute(const Call& call, const Issue& issue) noexcept {
+  for (uint64_t now = turn_.load(std::memory_order_acquire); now != issue.turn;
+       now = turn_.load(std::memory_order_acquire))
+    turn_.wait(now, std::memory_order_acquire);
+  const bool done = !broken() && runCall(call, issue);
+  if (!done) explainBreak();
+  turn_.store(issue.turn + 1, std::memory_order_release);
+  turn_.notify_all();
+  return done;
+}
+
+bool Communicator::runCall(const Call& call, const Issue& issue) noexcept {
+  Config asked = issue.config;
+  if (issue.gated && !gate_->resolve(issue.ticket, asked)) {
+    breakWith(ErrorCode::kTimeout, "the ranks could not agree on a config in time");
+    return false;
+  }
+  board(call, asked);
+  const bool small = runsSmall(asked, call, size(), ordinaryLast_);
+  bool done = enter(call, small);
+  Config effect = asked;
+  if (done) {
+    effect = inEffect(asked);
+    if (small) effect = smallConfig(asked);
+    flight_.config = effect;
+    if (small) smallOut(flight_);
+    done = small || travel(effect);
+  }
+  const int64_t finished = gate_ != nullptr ? nowNs() : 0;
+  lastConfig_ = effect;
+  if (issue.gated) {
+    CallRecord record;
+    record.taskKey = keyOf(issue.task);
+    record.callIndex = issue.ticket.index;
+    record.asked = asked;
+    record.inEffect = effect;
+    record.arrivedNs = layout_.entry(calls_, rank()).entry.arrivedNs;
+    for (int r = 0; r < size(); ++r)
+      record.lastArrivalNs = std::max(record.lastArrivalNs, layout_.entry(calls_, r).entry.arrivedNs);
+    record.finishedNs = finished;
+    record.failed = !done;
+    gate_->report(record);
+  }
+  layout_.info(rank()).leftCall.store(calls_, std::memory_order_release);
+  return done;
+}
+
+void Communicator::board(const Call& call, const Config& config) noexcept {
+  Flight& f = flight_;
+  f.call = &call;
+  f.shape = shapeOf(call, size());
+  f.config = clampConfig(config, layout_, size());
+  f.number = ++calls_;
+  f.rules = rulesFor(static_cast<WaitPolicy>(config.extra));
+  f.failed.store(false, std::memory_order_relaxed);
+  f.send[static_cast<size_t>(rank())] = static_cast<std::byte*>(const_cast<void*>(call.send));
+  f.recv[static_cast<size_t>(rank())] = static_cast<std::byte*>(call.recv);
+}
+
+bool Communicator::enter(const Call& call, bool small) noexcept {
+  const uint32_t number = flight_.number;
+  EntrySlot& slot = layout_.entry(number, rank());
+  Entry& mine = slot.entry;
+  mine.sendAddress = reinterpret_cast<uint64_t>(call.send);
+  mine.recvAddress = reinterpret_cast<uint64_t>(call.recv);
+  mine.sendRegion = regionOf(call.send, sendExtent(call, rank(), size()));
+  mine.recvRegion = regionOf(call.recv, recvExtent(call, rank(), size()));
+  mine.signature = signatureOf(call, size());
+  mine.config = flight_.config;
+  mine.scale = call.scale;
+  mine.arrivedNs = gate_ != nullptr ? nowNs() : 0;
+  if (call.collective == Collective::kAllToAllv) {
+    size_t* row = layout_.counts(number, rank());
+    for (const size_t* from : {call.sendCounts, call.sendDispls, call.recvCounts, call.recvDispls})
+      row = std::copy_n(from, size(), row);
+  }
+  if (small) smallIn(flight_);
+  raise(slot.flag, number);
+  for (int i = 1; i < size(); ++i)
+    if (!waitFor(layout_.entry(number, (rank() + i) % size()).flag, number, flight_.rules)) return false;
+  return checkEntries();
+}
+
+bool Communicator::checkEntries() noexcept {
+  const uint32_t number = flight_.number;
+  const Entry& mine = layout_.entry(number, rank()).entry;
+  for (int r = 0; r < size(); ++r) {
+    const Entry& entry = layout_.entry(number, r).entry;
+    flight_.scale[static_cast<size_t>(r)] = entry.scale;
+    flight_.peerSend[static_cast<size_t>(r)] = entry.sendAddress;
+    flight_.peerRecv[static_cast<size_t>(r)] = entry.recvAddress;
+    if (entry.signature != mine.signature || entry.config != mine.config) {
+      breakWith(ErrorCode::kUsage, disagreement(*flight_.call, mine, entry, rank(), r, number));
+      return false;
+    }
+  }
+  if (flight_.shape.collective == Collective::kAllToAllv) {
+    const auto n = static_cast<size_t>(size());
+    for (int r = 0; r < size(); ++r) {
+      const size_t* row = layout_.counts(number, r);
+      flight_.rows[static_cast<size_t>(r)] = {row, row + n, row + 2 * n, row + 3 * n};
+    }
+    flight_.shape.rows = flight_.rows.data();
+  }
+  return layout_.control().epoch.load(std::memory_order_seq_cst) == 0;
+}
+
+Config Communicator::inEffect(const Config& asked) noexcept {
+  Flight& f = flight_;
+  Kinds kinds;
+  kinds.nBytes = nBytesOf(*f.call, size());
+  kinds.cma = cmaAllowed_;
+  for (int r = 0; r < size(); ++r) {
+    const Entry& e = layout_.entry(f.number, r).entry;
+    kinds.sendShared &= sameProcess_ || e.sendRegion != 0;
+    kinds.recvShared &= sameProcess_ || e.recvRegion != 0;
+    kinds.inPlace |= overlap(e.sendAddress, sendExtent(*f.call, r, size()), e.recvAddress, recvExtent(*f.call, r, size()));
+  }
+  f.nonTemporal = kinds.nBytes >= kStreamBytes && !kinds.inPlace;
+  const Config effect = configInEffect(clampConfig(asked, layout_, size()), f.shape.collective, kinds);
+  if (asked.protocol == Protocol::kZero) ordinaryLast_ = effect.protocol != Protocol::kZero;
+  return effect;
+}
+
+std::byte* Communicator::peerPointer(int r, uint32_t region, uint64_t address) noexcept {
+  const RankInfo& info = layout_.info(r);
+  if (region == kUnusedBuffer) return nullptr;
+  if (info.server.process == layout_.info(rank()).server.process) return reinterpret_cast<std::byte*>(address);
+  Seen& seen = seen_[static_cast<size_t>(r)][region % kSeen];
+  if (seen.id != region) {
+    seen.region = mapPeerRegion(info.server, region);
+    seen.id = seen.region ? region : 0;
+  }
+  if (!seen.region) {
+    breakWith(ErrorCode::kRemote, "the registered buffer of rank " + std::to_string(r) + " cannot be mapped any more");
+    return nullptr;
+  }
+  return seen.region->local + (address - seen.region->ownerBegin);
+}
+
+bool Communicator::reach(bool needRecv) noexcept {
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank()) continue;
+    const Entry& e = layout_.entry(flight_.number, r).entry;
+    flight_.send[static_cast<size_t>(r)] = peerPointer(r, e.sendRegion, e.sendAddress);
+    if (needRecv) flight_.recv[static_cast<size_t>(r)] = peerPointer(r, e.recvRegion, e.recvAddress);
+    if (broken()) return false;
+  }
+  return true;
+}
+
+bool Communicator::travel(const Config& config) noexcept {
+  if (flight_.shape.collective == Collective::kBarrier) return true;
+  const bool split = config.algorithm == Algorithm::kTwoShot;
+  if (config.protocol == Protocol::kZero) {
+    if (!reach(split)) return false;
+    return split ? runClaimed(flight_, pool_) : runPulled(flight_, pool_);
+  }
+  if (config.transport == Transport::kCma) return runCma(flight_, pool_);
+  return runStaged(flight_, pool_, split);
+}
+
+// ---- waiting and failing ----
+
+WaitRules Communicator::rulesFor(WaitPolicy policy) noexcept {
+  WaitRules rules;
+  rules.policy = policy;
+  rules.spins = crowded_ ? kSpinsCrowded : kSpinsAlone;
+  rules.epoch = &layout_.control().epoch;
+  rules.alive = stillAlive;
+  rules.aliveContext = this;
+  return rules;
+}
+
+bool Communicator::stillAlive(void* context) noexcept {
+  auto& self = *static_cast<Communicator*>(context);
+  // Who died after this call was over for it has done its part.
+  return self.liveness_.findDead([&](int r) {
+    return !reached(self.layout_.info(r).leftCall.load(std::memory_order_acquire), self.flight_.number);
+  }) < 0;
+}
+
+bool Communicator::broken() const noexcept { return layout_.control().epoch.load(std::memory_order_acquire) != 0; }
+
+void Communicator::breakWith(ErrorCode code, const std::string& text) noexcept {
+  Control& control = layout_.control();
+  uint32_t whole = 0;
+  if (control.epoch.compare_exchange_strong(whole, 1, std::memory_order_seq_cst)) {
+    control.brokenCode.store(static_cast<int32_t>(code), std::memory_order_release);
+    control.brokenBy.store(rank(), std::memory_order_release);
+  }
+  const std::lock_guard lock(failureMutex_);
+  if (!failure_) failure_ = Failure{code, options_.name + ", rank " + std::to_string(rank()) + ": " + text};
+}
+
+void Communicator::abort() noexcept { breakWith(ErrorCode::kRemote, "the communicator was aborted"); }
+
+void Communicator::explainBreak() noexcept {
+  const int dead = liveness_.findDead([&](int r) {
+    return !reached(layout_.info(r).leftCall.load(std::memory_order_acquire), calls_);
+  });
+  const std::string where = flight_.call ? " during call " + std::to_string(calls_) + " (" +
+                                               std::string(toText(flight_.shape.collective)) + ")"
+                                         : "";
+  if (dead >= 0)
+    breakWith(ErrorCode::kRemote, "rank " + std::to_string(dead) + " (process " +
+                                      std::to_string(layout_.info(dead).pid) + ") ended" + where);
+  else if (!broken())
+    breakWith(ErrorCode::kSystem, "a copy between processes was refused" + where);
+  else
+    breakWith(static_cast<ErrorCode>(layout_.control().brokenCode.load(std::memory_order_acquire)),
+              "rank " + std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire)) +
+                  " broke the communicator" + where);
+  quarantine();
+}
+
+/// Returns when no living peer can still touch this rank's buffers.
+void Communicator::quarantine() noexcept {
+  const int64_t deadline = nowNs() + kQuarantineNs;
+  const auto inside = [&](int r) {
+    const uint32_t even = layout_.entry(0, r).flag.value.load(std::memory_order_seq_cst);
+    const uint32_t odd = layout_.entry(1, r).flag.value.load(std::memory_order_seq_cst);
+    const uint32_t entered = reached(even, odd) ? even : odd;
+    return layout_.info(r).leftCall.load(std::memory_order_acquire) != entered;
+  };
+  WaitRules rules;
+  rules.policy = WaitPolicy::kFutex;
+  uint32_t turns = 0;
+  for (int r = 0; r < size(); ++r)
+    while (r != rank() && inside(r) && !liveness_.dead(r) && nowNs() < deadline) (void)waitOnce(turns, rules);
+}
+
+Failure Communicator::failure() const {
+  const std::lock_guard lock(failureMutex_);
+  return failure_ ? *failure_ : Failure{ErrorCode::kInternal, ""};
+}
+
+void Communicator::pin(const std::optional<Config>& config) {
+  if (config) checkConfig(*config, layout_, size());
+  pinned_ = config;
+}
+
+Config Communicator::lastConfig() const noexcept { return lastConfig_; }
+
+}  // namespace autoccl

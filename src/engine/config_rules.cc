@@ -1,0 +1,90 @@
+#include "engine/config_rules.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "engine/flight.h"
+
+namespace autoccl {
+namespace {
+
+constexpr uint64_t kKiB = 1024, kMiB = kKiB * kKiB;
+constexpr uint64_t kSmallDefault = 2 * kKiB;    // up to here beside the entry, registered or not
+constexpr uint64_t kStagedBelow = 32 * kKiB;    // ordinary buffers: staged, cma, then staged again
+constexpr uint64_t kStagedAbove = 48 * kMiB;
+constexpr uint32_t kDefaultChunk = 64 * kKiB;
+constexpr uint32_t kStagedChunk = 1024 * kKiB;  // two-shot staging hands over larger blocks
+
+}  // namespace
+
+Config configInEffect(const Config& asked, Collective collective, const Kinds& kinds) noexcept {
+  Config c = asked;
+  if (c.protocol == Protocol::kZero) {
+    const bool direct = c.algorithm == Algorithm::kOneShot || c.algorithm == Algorithm::kTwoShot;
+    // Who pulls for itself stores into a buffer that others still read.
+    const bool clash = c.algorithm == Algorithm::kOneShot && collective == Collective::kAllReduce && kinds.inPlace;
+    if (clash) c.algorithm = Algorithm::kTwoShot;
+    const bool reachable = kinds.sendShared && (kinds.recvShared || c.algorithm == Algorithm::kOneShot);
+    if (reachable) return c;
+    c.protocol = Protocol::kSimple;
+    if (!direct) return c;
+    c.algorithm = Algorithm::kTwoShot;
+    const bool staged = kinds.nBytes <= kStagedBelow || kinds.nBytes >= kStagedAbove || !kinds.cma;
+    c.transport = staged ? Transport::kShm : Transport::kCma;
+    if (kinds.nBytes <= kStagedBelow) c.algorithm = Algorithm::kOneShot;
+    if (kinds.nBytes >= kStagedAbove) c.chunk = std::max(c.chunk, kStagedChunk);
+    return c;
+  }
+  if (c.transport == Transport::kCma && !kinds.cma) c.transport = Transport::kShm;
+  return c;
+}
+
+bool runsSmall(const Config& asked, const Call& call, int nRanks, bool ordinaryLast) noexcept {
+  const bool staged = asked.algorithm == Algorithm::kOneShot && asked.protocol == Protocol::kSimple &&
+                      asked.transport == Transport::kShm;
+  const bool wasOrdinary = asked.protocol == Protocol::kZero && ordinaryLast;
+  return (staged || wasOrdinary) && call.collective != Collective::kBarrier && fitsSmall(call, nRanks);
+}
+
+Config smallConfig(const Config& asked) noexcept {
+  Config c = asked;
+  c.algorithm = Algorithm::kOneShot;
+  c.protocol = Protocol::kSimple;
+  c.transport = Transport::kShm;
+  return c;
+}
+
+Config defaultConfig(const Task& task, bool crowded) noexcept {
+  Config c;
+  c.algorithm = task.bytes <= kSmallDefault ? Algorithm::kOneShot : Algorithm::kTwoShot;
+  c.protocol = task.bytes <= kSmallDefault ? Protocol::kSimple : Protocol::kZero;
+  c.transport = Transport::kShm;
+  c.extra = static_cast<uint8_t>(crowded ? WaitPolicy::kYield : WaitPolicy::kFutex);
+  c.chunk = kDefaultChunk;
+  return c;
+}
+
+Config clampConfig(const Config& asked, const Layout& layout, int) noexcept {
+  Config c = asked;
+  c.channels = static_cast<uint16_t>(std::clamp<int>(c.channels, 1, kMaxLanes));
+  c.threads = static_cast<uint16_t>(std::clamp<int>(c.threads, 1, kMaxWorkers / c.channels));
+  const uint64_t most = layout.stageBytes() / (2 * kStageSlots) / static_cast<uint64_t>(c.channels * c.threads);
+  const bool staged = c.protocol == Protocol::kSimple && c.transport == Transport::kShm;
+  c.chunk = std::max<uint32_t>(c.chunk, 1024);
+  if (staged) c.chunk = static_cast<uint32_t>(std::min<uint64_t>(c.chunk, most));
+  return c;
+}
+
+std::string disagreement(const Call& call, const Entry& mine, const Entry& theirs, int myRank, int theirRank,
+                         uint32_t number) {
+  const std::string where = "call " + std::to_string(number) + ": ranks " + std::to_string(myRank) + " and " +
+                            std::to_string(theirRank);
+  if (mine.signature == theirs.signature)
+    return where + " hold different configs (" + toText(mine.config) + " and " + toText(theirs.config) +
+           "); pin configs on all ranks at the same call";
+  return where + " differ in collective, count, data type, operation or root (here: " +
+         std::string(toText(call.collective)) + " of " + std::to_string(call.count) + " " +
+         std::string(toText(call.dtype)) + "); issue the same calls in the same order on all ranks";
+}
+
+}  // namespace autoccl
