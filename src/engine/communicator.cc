@@ -57,16 +57,31 @@ Communicator::Issue Communicator::issue(const Call& call) noexcept {
   return issue;
 }
 
+Communicator::Issue Communicator::issueUntuned(const Call& call) noexcept {
+  Issue issue = issueMail();
+  issue.task.bytes = nBytesOf(call, size());
+  issue.config = defaultFor(issue.task);
+  return issue;
+}
+
 // ---- execution ----
 
-bool Communicator::execute(const Call& call, const Issue& issue) noexcept {
+void Communicator::awaitTurn(const Issue& issue) noexcept {
   for (uint64_t now = turn_.load(std::memory_order_acquire); now != issue.turn;
        now = turn_.load(std::memory_order_acquire))
     turn_.wait(now, std::memory_order_acquire);
-  const bool done = !broken() && runCall(call, issue);
-  if (!done) explainBreak();
+}
+
+void Communicator::passTurn(const Issue& issue) noexcept {
   turn_.store(issue.turn + 1, std::memory_order_release);
   turn_.notify_all();
+}
+
+bool Communicator::execute(const Call& call, const Issue& issue) noexcept {
+  awaitTurn(issue);
+  const bool done = !broken() && runCall(call, issue);
+  if (!done) explainBreak();
+  passTurn(issue);
   return done;
 }
 
@@ -293,7 +308,10 @@ void Communicator::quarantine() noexcept {
 
 Failure Communicator::failure() const {
   const std::lock_guard lock(failureMutex_);
-  return failure_ ? *failure_ : Failure{ErrorCode::kInternal, ""};
+  if (failure_) return *failure_;
+  return {static_cast<ErrorCode>(layout_.control().brokenCode.load(std::memory_order_acquire)),
+          options_.name + ": broken by rank " +
+              std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire))};
 }
 
 void Communicator::pin(const std::optional<Config>& config) {

@@ -16,6 +16,7 @@
 #include "engine/call.h"
 #include "engine/flight.h"
 #include "engine/layout.h"
+#include "engine/mail.h"
 #include "engine/worker_pool.h"
 #include "model/gate.h"
 #include "model/space.h"
@@ -51,6 +52,7 @@ class Communicator {
     std::string name;  // for logs and reports
     int64_t timeoutNs = 60'000'000'000;
     size_t sharedAreaBytes = 0;  // for the layers above: see sharedArea
+    std::string pinned;          // a config for all calls that can run it; empty: none
   };
   /// A call's place in the order of issue and what was decided for it.
   struct Issue {
@@ -89,6 +91,14 @@ class Communicator {
   /// False: the communicator is broken; the call's buffers hold anything.
   bool execute(const Call& call, const Issue& issue) noexcept;
 
+  /// Sends and receives, issued in the same order as calls but without a config to decide; all of one call
+  /// progress together. `state` has one byte per letter, all 0.
+  [[nodiscard]] Issue issueMail() noexcept;
+  bool executeMail(std::span<const Letter> letters, std::span<uint8_t> state, const Issue& issue) noexcept;
+
+  /// A call that no gate sees and that enters no task: for the layers above, e.g. split.
+  [[nodiscard]] Issue issueUntuned(const Call& call) noexcept;
+
   /// Ends every call under way on all ranks with an error.
   void abort() noexcept;
   [[nodiscard]] bool broken() const noexcept;
@@ -107,8 +117,12 @@ class Communicator {
   bool reach(bool needRecv) noexcept;
   [[nodiscard]] std::byte* peerPointer(int rank, uint32_t region, uint64_t address) noexcept;
   bool travel(const Config& config) noexcept;
+  void awaitTurn(const Issue& issue) noexcept;
+  void passTurn(const Issue& issue) noexcept;
+  bool deliver(std::span<const Letter> letters, std::span<uint8_t> state) noexcept;
   [[nodiscard]] WaitRules rulesFor(WaitPolicy policy) noexcept;
   static bool stillAlive(void* self) noexcept;
+  static bool mailPeersAlive(void* self) noexcept;
   void breakWith(ErrorCode code, const std::string& text) noexcept;
   void explainBreak() noexcept;
   void quarantine() noexcept;
@@ -120,6 +134,8 @@ class Communicator {
   Mapping scratch_;
   std::vector<uint64_t> tileScratch_;
   WorkerPool pool_;
+  Mail mail_;
+  uint64_t mailPeers_ = 0;  // ranks with letters under way, one bit each
   Flight flight_;
   bool crowded_ = false;    // more ranks than CPUs they may use
   bool sameProcess_ = true;  // all ranks are threads of this process

@@ -42,6 +42,14 @@ Communicator::Communicator(const Options& options)
     : options_(checked(options)),
       layout_(options.nRanks, options.sharedAreaBytes, wireBytes(options.nRanks)),
       pool_(options.rank),
+      mail_(layout_, options.rank,
+            {this,
+             [](void* self, int peer, uint32_t region, uint64_t address) noexcept {
+               return static_cast<Communicator*>(self)->peerPointer(peer, region, address);
+             },
+             [](void* self) noexcept { return static_cast<Communicator*>(self)->broken(); },
+             [](void* self, int peer) noexcept { return static_cast<Communicator*>(self)->layout_.info(peer).pid; },
+             &cmaAllowed_}),
       seen_(static_cast<size_t>(options.nRanks)) {
   JoinRequest request;
   request.id = options.id;
@@ -64,6 +72,7 @@ Communicator::Communicator(const Options& options)
   flight_.nRanks = options.nRanks;
   flight_.tileScratch = tileScratch_;
   flight_.scratch = scratch_.data();
+  if (!options.pinned.empty()) pin(parseConfig(options.pinned));
   for (int r = 0; r < options.nRanks; ++r) flight_.pid[static_cast<size_t>(r)] = layout_.info(r).pid;
 }
 
