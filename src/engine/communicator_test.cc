@@ -3,32 +3,28 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
+#include "engine/testing/ranks.h"
 
 namespace autoccl {
 namespace {
 
-TEST(Communicator, TwoThreadsSumInPlace) {
-  const UniqueId id = newUniqueId();
-  std::vector<std::thread> ranks;
-  for (int r = 0; r < 2; ++r)
-    ranks.emplace_back([&, r] {
-      Communicator comm({.id = id, .rank = r, .nRanks = 2, .name = "c"});
-      for (const char* spec : {"oneshot/simple/shm c=64K", "twoshot/simple/shm c=64K", "twoshot/simple/cma c=64K", "twoshot/zero/shm c=4K", "oneshot/zero/shm c=4K"}) {
-        comm.pin(parseConfig(spec));
-        for (size_t n : {0, 1, 100, 10000, 100000}) {
-          std::vector<float> data(n, static_cast<float>(r + 1));
-          Call call;
-          call.collective = Collective::kAllReduce;
-          call.dtype = DataType::kFloat32;
-          call.send = call.recv = data.data();
-          call.count = n;
-          ASSERT_TRUE(comm.execute(call, comm.issue(call))) << comm.failure().text;
-          for (float v : data) ASSERT_EQ(v, 3.0f) << spec << " " << n;
-        }
+TEST(Communicator, SumsInPlaceOnEveryDirectPath) {
+  testing::runAsThreads(2, [](Communicator& comm) {
+    for (const char* spec : {"oneshot/simple/shm c=64K", "twoshot/simple/shm c=64K", "twoshot/simple/cma c=64K",
+                             "twoshot/zero/shm c=4K", "oneshot/zero/shm c=4K"}) {
+      comm.pin(parseConfig(spec));
+      for (const size_t n : {0, 1, 100, 10000, 100000}) {
+        std::vector<float> data(n, static_cast<float>(comm.rank() + 1));
+        Call call;
+        call.collective = Collective::kAllReduce;
+        call.dtype = DataType::kFloat32;
+        call.send = call.recv = data.data();
+        call.count = n;
+        ASSERT_TRUE(comm.execute(call, comm.issue(call))) << comm.failure().text;
+        for (const float v : data) ASSERT_EQ(v, 3.0f) << spec << " " << n;
       }
-    });
-  for (auto& t : ranks) t.join();
+    }
+  });
 }
 
 }  // namespace
