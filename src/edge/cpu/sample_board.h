@@ -39,7 +39,7 @@ struct RankBoard {
   std::atomic<int64_t> calls;
 };
 
-/// The board of a communicator: shared[0] is the leader's switch, then one RankBoard per rank.
+/// The board of a communicator: two words of the leader, then one RankBoard per rank.
 /// Trivially usable in zeroed memory by every process at once.
 class SampleBoard {
  public:
@@ -54,6 +54,9 @@ class SampleBoard {
     return head_->load(std::memory_order_relaxed);
   }
   void setSkipMask(uint64_t mask) noexcept { head_->store(mask, std::memory_order_relaxed); }
+  /// Every task has converged (or tuning stopped). Set by the leader, read by all.
+  [[nodiscard]] bool settled() const noexcept { return head_[1].load() != 0; }
+  void setSettled(bool settled) noexcept { head_[1].store(settled ? 1 : 0); }
 
  private:
   std::atomic<uint64_t>* head_;

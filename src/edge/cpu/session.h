@@ -1,8 +1,16 @@
 // Joins the CPU engine with the tuner: one session per communicator and process.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
+#include <string>
+
+#include "model/gate.h"
+#include "model/space.h"
 
 namespace autoccl {
 
@@ -11,21 +19,37 @@ class Communicator;  // src/engine/communicator.h
 /// What it does. Installs a CallGate on the communicator, so that every call takes its config from
 /// the agreed table; an agent thread moves samples to the leader (rank 0), which runs the Tuner,
 /// proposes tables, writes the journal, the run record and (through `autoccl run`) the profile.
-/// Threads. stepMark, settled and abort from any thread; attach and destruction from the thread
-/// that makes and destroys the communicator, with no call under way.
+/// Threads. stepMark, exposed, settled and abort from any thread; attach and destruction from the
+/// thread that makes and destroys the communicator, with no call under way.
 /// Cost. A call pays one look-up, two clock reads and one ring push; see bench/gate.
 /// Errors. Never fails the program: what goes wrong switches tuning off and is noted in the record.
 class TuningSession {
  public:
-  /// Bytes of Communicator::sharedArea() that a session of nRanks needs.
+  /// What a session needs to know of its communicator.
+  struct Seat {
+    int rank = 0;
+    int nRanks = 1;
+    std::string name;
+    uint64_t sessionId = 0;         // equal on all ranks, different for every communicator
+    std::array<uint8_t, 16> key{};  // secret of the ranks
+    std::string capabilities;       // what the engine can do: must be equal on all ranks
+    std::span<std::byte> area;      // zeroed memory shared by the ranks, sharedBytes(nRanks)
+    std::function<void(CallGate*)> setGate;
+    std::function<Space(const Task&)> spaceFor;
+  };
+
+  /// Bytes of shared memory that a session of nRanks needs.
   [[nodiscard]] static size_t sharedBytes(int nRanks);
   /// Null when AUTOCCL_TUNE is off or the communicator has one rank. Never throws.
   [[nodiscard]] static std::unique_ptr<TuningSession> attach(Communicator& communicator) noexcept;
+  /// The same from a seat; throws Error where a setting is wrong.
+  [[nodiscard]] static std::unique_ptr<TuningSession> open(Seat seat);
   ~TuningSession();
   TuningSession(const TuningSession&) = delete;
   TuningSession& operator=(const TuningSession&) = delete;
 
   void stepMark() noexcept;                     // acclStepMark
+  void exposed(int64_t ns) noexcept;            // the program waited this long for communication
   [[nodiscard]] bool settled() const noexcept;  // acclCommTuned
   void abort() noexcept;  // ends waits at fences: before Abort, Finalize and Destroy
 

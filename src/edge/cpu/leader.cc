@@ -1,0 +1,234 @@
+#include "edge/cpu/leader.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/log.h"
+
+namespace autoccl {
+namespace {
+
+constexpr size_t kMaxSteps = 20000;                    // kept for the report
+constexpr double kFullSamplingCallsPerSecond = 20000;  // above, settled tasks are sampled thinly
+constexpr int64_t kRateWindowNs = 500'000'000;
+
+double medianMs(std::vector<StepRecord> steps) {
+  if (steps.empty()) return 0;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end(),
+                   [](const StepRecord& a, const StepRecord& b) { return a.ms < b.ms; });
+  return middle->ms;
+}
+
+Proposal toProposal(const std::vector<TablePlan>& plans) {
+  Proposal proposal;
+  for (const TablePlan& plan : plans) {
+    Proposal::TaskPlan task{plan.taskKey, {}};
+    for (const auto& entry : plan.entries) task.entries.push_back({entry.offset, entry.config});
+    proposal.tasks.push_back(std::move(task));
+  }
+  return proposal;
+}
+
+TaskRecord toRecord(const TaskStatus& s, const std::string& communicator) {
+  TaskRecord r;
+  r.task = s.task;
+  r.communicator = communicator;
+  r.calls = s.calls;
+  r.state = toText(s.state);
+  r.defaultConfig = s.defaultConfig;
+  r.config = s.config;
+  r.defaultUs = s.defaultUs;
+  r.tunedUs = s.tunedUs;
+  r.defaultSe = s.defaultSe;
+  r.tunedSe = s.tunedSe;
+  r.confirmSamples = s.confirmSamples;
+  r.gain = s.gain;
+  r.gainLow = s.gainLow;
+  r.gainHigh = s.gainHigh;
+  r.decidedBy = s.decidedBy;
+  r.convergedAtCall = s.convergedAtCall;
+  r.convergedAtStep = s.convergedAtStep;
+  r.convergedAtSecond = s.convergedAtSecond;
+  r.lostUs = s.lostUs;
+  r.savedUs = s.savedUs;
+  r.modelAlphaUs = s.modelAlphaUs;
+  r.modelBetaGBps = s.modelBetaGBps;
+  r.modelResidual = s.modelResidual;
+  for (const TrialRecord& t : s.history)
+    r.history.push_back({t.config, t.fromCall, t.calls, t.samples, t.medianUs, t.phase, t.verdict,
+                         t.version, t.second});
+  return r;
+}
+
+std::string sentence(const TablePlan& plan, uint64_t fromCall, uint64_t version) {
+  std::string line =
+      "version " + std::to_string(version) + " task " + std::to_string(plan.taskKey) + ":";
+  for (const auto& e : plan.entries)
+    line += " from call " + std::to_string(fromCall + e.offset) + " " + toText(e.config) + ";";
+  return line;
+}
+
+}  // namespace
+
+Leader::Leader(Options options, Agreement& agreement, SampleBoard& board,
+               Tuner::SpaceSource spaceFor)
+    : options_(std::move(options)),
+      agreement_(agreement),
+      board_(board),
+      tuner_(options_.tuner, std::move(spaceFor)),
+      joiner_(options_.nRanks) {
+  for (const auto& [key, config] : options_.quarantined) tuner_.quarantine(key, config);
+}
+
+void Leader::step(int64_t nowNs) {
+  meetNewTasks(nowNs);
+  collectSamples();
+  takeSteps(nowNs);
+  const int64_t fence = agreement_.fenceWaitNs();
+  if (fence > fenceSeenNs_) tuner_.fenceWaited(static_cast<double>(fence - fenceSeenNs_) / 1e3);
+  fenceSeenNs_ = fence;
+  settleProposal();
+  proposeNext(nowNs);
+  chooseSampling(nowNs);
+}
+
+void Leader::meetNewTasks(int64_t nowNs) {
+  for (const Task& task : agreement_.newTasks()) {
+    const auto known = options_.known ? options_.known(task) : std::nullopt;
+    logLine(LogLevel::kInfo, "task " + std::to_string(keyOf(task)) + " is " + toText(task) +
+                                 " on " + options_.communicatorName);
+    tuner_.seen(task, known ? &*known : nullptr, nowNs);
+  }
+}
+
+void Leader::collectSamples() {
+  CallSample sample;
+  for (int rank = 0; rank < options_.nRanks; ++rank)
+    while (board_.of(rank).samples.pop(sample)) {
+      if (rank == 0) clock_.call(sample.taskKey, sample.arrivedNs);
+      joiner_.put(sample);
+    }
+  if (const auto calls = joiner_.take(); !calls.empty()) tuner_.tell(calls);
+}
+
+void Leader::takeSteps(int64_t nowNs) {
+  const auto lengths = clock_.take();
+  if (lengths.empty()) return;
+  const int64_t exposed = board_.of(0).exposedNs.load(std::memory_order_relaxed);
+  const double exposedMs =
+      static_cast<double>(exposed - exposedSeenNs_) / 1e6 / static_cast<double>(lengths.size());
+  exposedSeenNs_ = exposed;
+  for (const StepLength& length : lengths) {
+    tuner_.stepEnded(length.ms, nowNs);
+    const StepRecord step{length.ms, std::min(exposedMs, length.ms),
+                          std::max(0.0, length.ms - exposedMs)};
+    if (steps_.size() < kMaxSteps) steps_.push_back(step);
+    auto& group = versions_ == 0 ? untouchedSteps_ : settledSteps_;
+    if ((versions_ == 0 || settled()) && group.size() < kMaxSteps) group.push_back(step);
+  }
+}
+
+void Leader::settleProposal() {
+  const auto outcome = agreement_.outcome();
+  if (!outcome || proposed_.empty()) return;
+  if (!outcome->committed) {
+    logLine(LogLevel::kDebug, "a change was not agreed: " + outcome->reason);
+    tuner_.aborted();
+    proposed_.clear();
+    return;
+  }
+  ++versions_;
+  tuner_.committed(outcome->version, outcome->fromCalls);
+  for (size_t i = 0; i < proposed_.size(); ++i) {
+    const uint64_t from = outcome->fromCalls[i];
+    if (logLevel() >= LogLevel::kInfo)
+      logLine(LogLevel::kInfo, sentence(proposed_[i], from, outcome->version));
+    watches_.push_back({proposed_[i].taskKey, from + proposed_[i].entries.back().offset});
+  }
+  proposed_.clear();
+}
+
+void Leader::proposeNext(int64_t nowNs) {
+  if (!proposed_.empty() || !agreement_.joined() || agreement_.off()) return;
+  auto plans = tuner_.nextPlans(nowNs);
+  if (plans.empty()) return;
+  if (agreement_.propose(toProposal(plans), nowNs))
+    proposed_ = std::move(plans);
+  else
+    tuner_.aborted();
+}
+
+void Leader::chooseSampling(int64_t nowNs) {
+  std::erase_if(watches_, [&](const Watch& w) {
+    return agreement_.nextIndex(w.taskKey) > w.untilCall + options_.tuner.search.callsPerTrial;
+  });
+  if (nowNs - rateSinceNs_ < kRateWindowNs) {
+    if (!watches_.empty()) board_.setSkipMask(0);
+    return;
+  }
+  const int64_t calls = board_.of(0).calls.load(std::memory_order_relaxed);
+  const double rate =
+      static_cast<double>(calls - rateCalls_) * 1e9 / static_cast<double>(nowNs - rateSinceNs_);
+  rateSinceNs_ = nowNs;
+  rateCalls_ = calls;
+  const bool thin = watches_.empty() && settled() && rate > kFullSamplingCallsPerSecond;
+  board_.setSkipMask(thin ? 15 : 0);
+}
+
+std::vector<RankRecord> Leader::rankRecords() const {
+  std::vector<RankRecord> ranks;
+  for (int rank = 0; rank < options_.nRanks; ++rank) {
+    const RankBoard& board = board_.of(rank);
+    const auto wall = static_cast<double>(board.lastCallNs.load() - board.firstCallNs.load());
+    const auto exposed = static_cast<double>(board.exposedNs.load());
+    RankRecord r;
+    r.rank = rank;
+    r.exposedMs = exposed / 1e6;
+    r.computeShare = wall > 0 ? std::clamp(1 - exposed / wall, 0.0, 1.0) : 0;
+    r.droppedSamples = board.samples.dropped();
+    if (rank == 0) r.discardedSamples = joiner_.discarded();
+    ranks.push_back(r);
+  }
+  return ranks;
+}
+
+void Leader::addSums(RunRecord& record) const {
+  const TunerTotals totals = tuner_.totals();
+  record.communicationMs = totals.communicationUs / 1e3;
+  record.fenceMs = totals.fenceUs / 1e3;
+  record.tuningCostMs = (totals.lostUs + totals.fenceUs) / 1e3;
+  record.netGainMs = totals.savedUs / 1e3 - record.tuningCostMs;
+  record.breakEvenStep = totals.breakEvenStep;
+  for (const TaskRecord& t : record.tasks) {
+    record.convergedAtCall = std::max(record.convergedAtCall, t.convergedAtCall);
+    record.convergedAtStep = std::max(record.convergedAtStep, t.convergedAtStep);
+    record.convergedAtSecond = std::max(record.convergedAtSecond, t.convergedAtSecond);
+  }
+  if (totals.tasksRefused > 0)
+    record.notes.push_back(std::to_string(totals.tasksRefused) +
+                           " tasks beyond the table's bound ran the default");
+}
+
+RunRecord Leader::record() const {
+  RunRecord record;
+  record.policy = options_.tuner.policy;
+  record.objective = options_.tuner.objective;
+  record.budgetShare = options_.tuner.budgetShare;
+  record.steps = steps_;
+  record.defaultStepMs = medianMs(untouchedSteps_);
+  record.tunedStepMs = medianMs(settledSteps_);
+  record.ranks = rankRecords();
+  for (const TaskStatus& s : tuner_.status()) {
+    record.tasks.push_back(toRecord(s, options_.communicatorName));
+    for (const Config& c : s.quarantined)
+      record.notes.push_back(
+          toText(s.task) + ": " + toText(c) +
+          " was in flight when an earlier run ended; it and larger ones are not tried");
+  }
+  addSums(record);
+  if (const auto why = agreement_.off()) record.notes.push_back("tuning is off: " + *why);
+  return record;
+}
+
+}  // namespace autoccl

@@ -1,0 +1,103 @@
+#include "edge/cpu/leader_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "store/file.h"
+#include "store/machine.h"
+#include "store/profile.h"
+#include "tune/journal.h"
+
+namespace autoccl {
+namespace {
+
+TunerOptions tunerOptions() {
+  TunerOptions t;
+  t.policy = settingText("AUTOCCL_POLICY");
+  t.objective = settingText("AUTOCCL_OBJECTIVE");
+  t.budgetShare = settingNumber("AUTOCCL_BUDGET") / 100;
+  t.smPriceUs = settingNumber("AUTOCCL_SM_PRICE");
+  t.search.seed = static_cast<uint64_t>(settingNumber("AUTOCCL_SEED"));
+  t.search.deterministic = settingSwitch("AUTOCCL_DETERMINISTIC");
+  return t;
+}
+
+/// Writes the journal; a disk that refuses costs the protection, not the run.
+std::function<void(const std::string&)> journalWriter(const std::string& path) {
+  if (path.empty()) return {};
+  return [path, told = false](const std::string& text) mutable {
+    try {
+      replaceFile(path, text, Durable::kYes);
+    } catch (const std::exception& error) {
+      if (!std::exchange(told, true)) logLine(LogLevel::kWarn, error.what());
+    }
+  };
+}
+
+Journal readJournal(const std::string& path) {
+  if (path.empty()) return {};
+  try {
+    if (const auto text = readWholeFile(path)) return parseJournal(*text, path);
+  } catch (const Error& error) {
+    logLine(LogLevel::kWarn, std::string(error.what()) + "; the journal is not used");
+  }
+  return {};
+}
+
+std::function<std::optional<Config>(const Task&)> profileSource() {
+  const std::string path = settingText("AUTOCCL_PROFILE");
+  if (path.empty()) return {};
+  const Machine machine = readMachine();
+  const LoadedProfile loaded = loadProfile(path, fingerprintOf(machine), toText(machine));
+  if (!loaded.note.empty()) logLine(LogLevel::kWarn, loaded.note);
+  return [profile = std::make_shared<Profile>(loaded.profile)](const Task& task) {
+    const ProfileEntry* entry = profile->find(task);
+    return entry ? std::optional<Config>(entry->config) : std::nullopt;
+  };
+}
+
+}  // namespace
+
+std::string journalPath(const std::string& communicator) {
+  std::string path = settingText("AUTOCCL_JOURNAL");
+  if (path.empty()) return path;
+  std::string name = communicator;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '_'; }, '_');
+  return path + "." + name;
+}
+
+Leader::Options leaderOptions(const TuningSession::Seat& seat) {
+  Leader::Options options;
+  options.tuner = tunerOptions();
+  options.communicatorName = seat.name;
+  options.nRanks = seat.nRanks;
+  options.known = profileSource();
+  const std::string path = journalPath(seat.name);
+  const Journal journal = readJournal(path);
+  for (const auto* list : {&journal.inFlight, &journal.quarantined})
+    for (const Journal::Entry& entry : *list)
+      options.quarantined.emplace_back(entry.taskKey, entry.config);
+  options.tuner.journal = journalWriter(path);
+  return options;
+}
+
+void closeJournal(const std::string& communicator) noexcept {
+  try {
+    const std::string path = journalPath(communicator);
+    if (path.empty()) return;
+    Journal journal = readJournal(path);
+    journal.inFlight.clear();
+    replaceFile(path, formatJournal(journal), Durable::kYes);
+  } catch (const std::exception& error) {
+    logLine(LogLevel::kWarn, error.what());
+  }
+}
+
+}  // namespace autoccl

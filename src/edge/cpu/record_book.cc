@@ -1,0 +1,93 @@
+#include "edge/cpu/record_book.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "store/file.h"
+#include "store/machine.h"
+
+namespace autoccl {
+namespace {
+
+std::string isoDate() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+std::string resultPath() {
+  std::string path = settingText("AUTOCCL_RESULT");
+  const Setting rank = setting("AUTOCCL_RANK");
+  if (!path.empty() && rank.fromEnvironment && rank.value != "0") path += "." + rank.value;
+  return path;
+}
+
+}  // namespace
+
+void joinRecords(RunRecord& whole, const RunRecord& part) {
+  whole.policy = part.policy;
+  whole.objective = part.objective;
+  whole.budgetShare = part.budgetShare;
+  whole.communicationMs += part.communicationMs;
+  whole.tuningCostMs += part.tuningCostMs;
+  whole.fenceMs += part.fenceMs;
+  whole.netGainMs += part.netGainMs;
+  whole.breakEvenStep = std::max(whole.breakEvenStep, part.breakEvenStep);
+  whole.convergedAtCall = std::max(whole.convergedAtCall, part.convergedAtCall);
+  whole.convergedAtStep = std::max(whole.convergedAtStep, part.convergedAtStep);
+  whole.convergedAtSecond = std::max(whole.convergedAtSecond, part.convergedAtSecond);
+  if (part.steps.size() > whole.steps.size()) {
+    whole.steps = part.steps;
+    whole.defaultStepMs = part.defaultStepMs;
+    whole.tunedStepMs = part.tunedStepMs;
+  }
+  if (part.ranks.size() > whole.ranks.size()) whole.ranks = part.ranks;
+  whole.tasks.insert(whole.tasks.end(), part.tasks.begin(), part.tasks.end());
+  whole.notes.insert(whole.notes.end(), part.notes.begin(), part.notes.end());
+}
+
+RecordBook& RecordBook::ofProcess() {
+  static RecordBook book;
+  return book;
+}
+
+RecordBook::RecordBook() : path_(resultPath()), date_(isoDate()), startedNs_(nowNs()) {
+  const Machine machine = readMachine();
+  machine_ = fingerprintOf(machine);
+  machineText_ = toText(machine);
+}
+
+RunRecord RecordBook::joined() const {
+  RunRecord whole;
+  whole.machine = machine_;
+  whole.machineText = machineText_;
+  whole.library = "autoccl 0.1.0";
+  whole.date = date_;
+  whole.wallSeconds = static_cast<double>(nowNs() - startedNs_) / 1e9;
+  bool finished = true;
+  for (const auto& [id, part] : parts_) {
+    joinRecords(whole, part.record);
+    finished &= part.finished;
+  }
+  whole.state = finished ? "finished" : "running";
+  return whole;
+}
+
+void RecordBook::put(uint64_t sessionId, RunRecord part, bool finished) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    parts_[sessionId] = {std::move(part), finished};
+    if (!path_.empty()) replaceFile(path_, writeRunRecord(joined()), Durable::kNo);
+  } catch (const std::exception& error) {
+    if (!std::exchange(told_, true)) logLine(LogLevel::kWarn, error.what());
+  }
+}
+
+}  // namespace autoccl

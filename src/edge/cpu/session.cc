@@ -1,0 +1,193 @@
+#include "edge/cpu/session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "agree/shm_links.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "edge/cpu/leader.h"
+#include "edge/cpu/leader_files.h"
+#include "edge/cpu/record_book.h"
+#include "edge/cpu/session_gate.h"
+
+namespace autoccl {
+namespace {
+
+constexpr int64_t kRecordEveryNs = 1'000'000'000;
+constexpr int64_t kLeaderNapNs = 2'000'000;  // between looks at the samples
+constexpr int64_t kShortestNapNs = 50'000;
+constexpr size_t kAlign = 64;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+uint64_t hashText(const std::string& text) {
+  uint64_t hash = 1469598103934665603ULL;  // FNV-1a
+  for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ULL;
+  return hash;
+}
+
+/// Settings that change what ranks do together.
+std::string settingsText() {
+  std::string text;
+  for (const char* name : {"AUTOCCL_DETERMINISTIC", "AUTOCCL_MAX_CHANNELS", "AUTOCCL_MAX_THREADS",
+                           "AUTOCCL_MAX_CHUNK", "AUTOCCL_WAIT"})
+    text += settingText(name) + ";";
+  return text;
+}
+
+}  // namespace
+
+/// Members in the order of their making: the gate needs the agreement, the agreement the board.
+class TuningSession::Impl {
+ public:
+  explicit Impl(Seat seat)
+      : seat_(std::move(seat)),
+        board_(seat_.area.data(), seat_.nRanks),
+        agreement_(agreementOptions(), links()),
+        gate_(agreement_, board_, seat_.rank) {
+    if (seat_.rank == 0)
+      leader_ = std::make_unique<Leader>(leaderOptions(seat_), agreement_, board_, seat_.spaceFor);
+    marks_ = leader_.get();
+    seat_.setGate(&gate_);
+    agent_ = std::thread([this] { serve(); });
+  }
+
+  ~Impl() {
+    agreement_.abort();
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_one();
+    agent_.join();
+    seat_.setGate(nullptr);
+  }
+
+  void stepMark() noexcept {
+    if (marks_) marks_->stepMark(nowNs());
+  }
+  void exposed(int64_t ns) noexcept {
+    board_.of(seat_.rank).exposedNs.fetch_add(ns, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool settled() const noexcept { return board_.settled(); }
+  void abort() noexcept { agreement_.abort(); }
+
+ private:
+  Agreement::Options agreementOptions() const {
+    Agreement::Options options;
+    options.rank = seat_.rank;
+    options.nRanks = seat_.nRanks;
+    options.session = seat_.sessionId;
+    options.digest.version = "0.1.0";
+    options.digest.library = seat_.capabilities;
+    options.digest.settings = hashText(settingsText());
+    options.digest.space = hashText(seat_.capabilities);
+    options.fenceTimeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_FENCE_TIMEOUT") * 1e9);
+    return options;
+  }
+
+  std::unique_ptr<LinkSet> links() {
+    const size_t at = aligned(SampleBoard::requiredBytes(seat_.nRanks));
+    if (seat_.area.size() < sharedBytes(seat_.nRanks))
+      throw Error(ErrorCode::kInternal, "tuning session: the shared area is too small");
+    return std::make_unique<ShmLinks>(seat_.area.data() + at, seat_.area.size() - at, seat_.rank,
+                                      seat_.nRanks, seat_.sessionId, seat_.key);
+  }
+
+  /// The agent thread: frames, samples, proposals, the record. Holds no lock that a call can need.
+  void serve() noexcept {
+    try {
+      while (serveOnce()) {
+      }
+    } catch (const std::exception& error) {
+      logLine(LogLevel::kWarn, "the agreement of " + seat_.name + " ends: " + error.what());
+      agreement_.abort();
+    }
+    lead([&] {
+      leader_->step(nowNs());
+      RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), true);
+      closeJournal(seat_.name);
+    });
+  }
+
+  bool serveOnce() {
+    const int64_t now = nowNs();
+    int64_t next = agreement_.step(now);
+    lead([&] {
+      leader_->step(now);
+      next = std::min(next, now + kLeaderNapNs);
+      board_.setSettled(leader_->settled());
+      if (now - recordedNs_ < kRecordEveryNs) return;
+      recordedNs_ = now;
+      RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), false);
+    });
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock,
+                   std::chrono::nanoseconds(std::max<int64_t>(next - nowNs(), kShortestNapNs)),
+                   [this] { return stop_; });
+    return !stop_;
+  }
+
+  /// A fault in leading ends the search and leaves the agreement alone: tables stay as they are.
+  template <class Work>
+  void lead(Work work) noexcept {
+    if (!leader_) return;
+    try {
+      work();
+    } catch (const std::exception& error) {
+      logLine(LogLevel::kWarn, "tuning of " + seat_.name + " stops: " + error.what());
+      retired_ = std::move(leader_);
+      leader_.reset();
+      board_.setSettled(true);
+    }
+  }
+
+  Seat seat_;
+  SampleBoard board_;
+  Agreement agreement_;
+  SessionGate gate_;
+  std::unique_ptr<Leader> leader_;   // rank 0's
+  std::unique_ptr<Leader> retired_;  // stopped by a fault; stepMark may still hold it
+  Leader* marks_ = nullptr;          // whichever of the two there is, for stepMark
+  int64_t recordedNs_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread agent_;
+};
+
+size_t TuningSession::sharedBytes(int nRanks) {
+  return aligned(SampleBoard::requiredBytes(nRanks)) + ShmLinks::requiredBytes(nRanks);
+}
+
+std::unique_ptr<TuningSession> TuningSession::open(Seat seat) {
+  return std::unique_ptr<TuningSession>(new TuningSession(std::make_unique<Impl>(std::move(seat))));
+}
+
+TuningSession::TuningSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TuningSession::~TuningSession() = default;
+
+void TuningSession::stepMark() noexcept {
+  impl_->stepMark();
+}
+void TuningSession::exposed(int64_t ns) noexcept {
+  impl_->exposed(ns);
+}
+bool TuningSession::settled() const noexcept {
+  return impl_->settled();
+}
+void TuningSession::abort() noexcept {
+  impl_->abort();
+}
+
+}  // namespace autoccl

@@ -1,0 +1,23 @@
+#include "edge/cpu/session_gate.h"
+
+namespace autoccl {
+namespace {
+
+void bump(std::atomic<int64_t>& counter, int64_t amount) noexcept {
+  // One writer: a plain add is enough, and cheaper than a locked one.
+  counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void SessionGate::report(const CallRecord& r) noexcept {
+  bump(mine_.calls, 1);
+  if (mine_.firstCallNs.load(std::memory_order_relaxed) == 0)
+    mine_.firstCallNs.store(r.arrivedNs, std::memory_order_relaxed);
+  mine_.lastCallNs.store(r.finishedNs, std::memory_order_relaxed);
+  if ((r.callIndex & board_.skipMask()) != 0) return;
+  const bool failed = r.failed || !(r.asked == r.inEffect);
+  mine_.samples.push({r.taskKey, r.callIndex, r.inEffect, r.arrivedNs, r.finishedNs, failed, 0});
+}
+
+}  // namespace autoccl
