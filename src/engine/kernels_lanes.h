@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -16,6 +15,21 @@ struct VectorOf {
 };
 template <class T, int kBytes>
 using Vector = typename VectorOf<T, kBytes>::type;
+
+/// Loads and stores at any address. The type says so to the compiler, which a memcpy through a
+/// register array does not achieve: GCC 12 keeps such arrays in memory.
+template <class V>
+struct Unaligned {
+  typedef V type __attribute__((aligned(1), may_alias));
+};
+template <class V>
+inline __attribute__((always_inline)) V loadVector(const char* at) noexcept {
+  return *reinterpret_cast<const typename Unaligned<V>::type*>(at);
+}
+template <class V>
+inline __attribute__((always_inline)) void storeVector(char* at, V v) noexcept {
+  *reinterpret_cast<typename Unaligned<V>::type*>(at) = v;
+}
 
 /// What an instruction set gives: the width of a register and the few steps that GCC's vectors
 /// cannot say well. A variant derives from this and replaces what it does better, bit for bit.
@@ -32,12 +46,15 @@ struct BaseIsa {
   static Floats floatsOfHalves(Halves h) noexcept;
   /// float32 to IEEE binary16, nearest even. Positive quiet NaN becomes 0x7e00.
   static Halves halvesOfFloats(Floats f) noexcept;
-  static Halves lowHalves(Words w) noexcept { return __builtin_convertvector(w, Halves); }
-  static Bytes lowBytes(Words w) noexcept { return __builtin_convertvector(w, Bytes); }
+  /// Integers wider and narrower (values fit).
+  static Halves halvesOf(Bytes b) noexcept { return __builtin_convertvector(b, Halves); }
+  static Words wordsOf(Halves h) noexcept { return __builtin_convertvector(h, Words); }
+  static Halves halvesOf(Words w) noexcept { return __builtin_convertvector(w, Halves); }
+  static Bytes bytesOf(Words w) noexcept { return __builtin_convertvector(w, Bytes); }
   /// A store that leaves the caches alone, where there is one; `at` is aligned to sizeof v.
   template <class V>
-  static void stream(void* at, V v) noexcept {
-    std::memcpy(at, &v, sizeof v);
+  static void stream(char* at, V v) noexcept {
+    storeVector(at, v);
   }
   /// Orders earlier stream stores before later stores.
   static void fence() noexcept {}
@@ -47,6 +64,12 @@ struct BaseIsa {
 template <class V, class T>
 inline __attribute__((always_inline)) V splat(T value) noexcept {
   return value - V{};
+}
+
+/// Lanes that are NaN, as a mask.
+template <class V>
+inline __attribute__((always_inline)) auto isNan(V v) noexcept {
+  return v != v;  // NOLINT(misc-redundant-expression)
 }
 
 /// Rounds float32 to a format of kExp exponent and kMan mantissa bits, nearest even. Returns the
@@ -69,12 +92,12 @@ typename Isa::Words roundMagnitude(typename Isa::Floats f) noexcept {
   const Words subnormal = (Words)((Floats)magnitude + (Floats)splat<Words>(kMagic)) - kMagic;
   const Words pattern = magnitude < kFirstNormal ? subnormal : normal;
   const Words limited = pattern > kLimit ? splat<Words>(kLimit) : pattern;
-  return f == f ? limited : splat<Words>(kNan);
+  return isNan(f) ? splat<Words>(kNan) : limited;
 }
 
 template <int kBytes>
 typename BaseIsa<kBytes>::Floats BaseIsa<kBytes>::floatsOfHalves(Halves h) noexcept {
-  const Words wide = __builtin_convertvector(h, Words);
+  const Words wide = wordsOf(h);
   const Words shifted = (wide & 0x7fffu) << 13;
   const Words exponent = shifted & (0x7c00u << 13);
   const Words normal = shifted + (112u << 23);
@@ -90,7 +113,7 @@ typename BaseIsa<kBytes>::Floats BaseIsa<kBytes>::floatsOfHalves(Halves h) noexc
 template <int kBytes>
 typename BaseIsa<kBytes>::Halves BaseIsa<kBytes>::halvesOfFloats(Floats f) noexcept {
   const Words sign = ((Words)f >> 16) & 0x8000u;
-  return lowHalves(roundMagnitude<BaseIsa, 5, 10, 0x7c00u, 0x7e00u>(f) | sign);
+  return halvesOf(roundMagnitude<BaseIsa, 5, 10, 0x7c00u, 0x7e00u>(f) | sign);
 }
 
 /// Integers, float32 and float64 are accumulated as they are.
@@ -122,10 +145,10 @@ struct Bfloat16 {
   using Acc = typename Isa::Floats;
   using Words = typename Isa::Words;
   static constexpr bool kIsFloat = true;
-  static Acc widen(Raw raw) noexcept { return (Acc)(__builtin_convertvector(raw, Words) << 16); }
+  static Acc widen(Raw raw) noexcept { return (Acc)(Isa::wordsOf(raw) << 16); }
   static Raw narrow(Acc acc) noexcept {
     const Words bits = (Words)acc;
-    return Isa::lowHalves((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    return Isa::halvesOf((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
   }
 };
 
@@ -137,12 +160,10 @@ struct Float8e5m2 {
   using Acc = typename Isa::Floats;
   using Words = typename Isa::Words;
   static constexpr bool kIsFloat = true;
-  static Acc widen(Raw raw) noexcept {
-    return Isa::floatsOfHalves(__builtin_convertvector(raw, typename Isa::Halves) << 8);
-  }
+  static Acc widen(Raw raw) noexcept { return Isa::floatsOfHalves(Isa::halvesOf(raw) << 8); }
   static Raw narrow(Acc acc) noexcept {
     const Words sign = ((Words)acc >> 24) & 0x80u;
-    return Isa::lowBytes(roundMagnitude<Isa, 5, 2, 0x7bu, 0x7fu>(acc) | sign);
+    return Isa::bytesOf(roundMagnitude<Isa, 5, 2, 0x7bu, 0x7fu>(acc) | sign);
   }
 };
 
@@ -157,15 +178,15 @@ struct Float8e4m3 {
   static constexpr bool kIsFloat = true;
   static Acc widen(Raw raw) noexcept {
     using Halves = typename Isa::Halves;
-    const Halves wide = __builtin_convertvector(raw, Halves);
+    const Halves wide = Isa::halvesOf(raw);
     const Halves half = ((wide & uint16_t{0x7f}) << 7) | ((wide & uint16_t{0x80}) << 8);
     const Acc value = Isa::floatsOfHalves(half) * 256.0f;
-    const Words magnitude = __builtin_convertvector(raw, Words) & 0x7fu;
+    const Words magnitude = Isa::wordsOf(wide & uint16_t{0x7f});
     return magnitude == 0x7fu ? splat<Acc>(std::numeric_limits<float>::quiet_NaN()) : value;
   }
   static Raw narrow(Acc acc) noexcept {
     const Words sign = ((Words)acc >> 24) & 0x80u;
-    return Isa::lowBytes(roundMagnitude<Isa, 4, 3, 0x7eu, 0x7fu>(acc) | sign);
+    return Isa::bytesOf(roundMagnitude<Isa, 4, 3, 0x7eu, 0x7fu>(acc) | sign);
   }
 };
 

@@ -36,7 +36,7 @@ inline __attribute__((always_inline)) typename Element::Acc combine(
     return (Acc)((Wrap)acc * (Wrap)next);
   } else if constexpr (kOp == ReduceOp::kMax || kOp == ReduceOp::kMin) {
     const auto better = kOp == ReduceOp::kMax ? next > acc : next < acc;
-    if constexpr (Element::kIsFloat) return (better | (next != next)) ? next : acc;
+    if constexpr (Element::kIsFloat) return (better | isNan(next)) ? next : acc;
     return better ? next : acc;
   } else {
     return (Acc)((Wrap)acc + (Wrap)next);
@@ -49,21 +49,21 @@ inline __attribute__((always_inline)) T laneOf(double factor) noexcept {
   if constexpr (std::is_floating_point_v<T>) return static_cast<T>(factor);
   constexpr T kMin = std::numeric_limits<T>::min();
   constexpr T kMax = std::numeric_limits<T>::max();
-  constexpr double kPast = static_cast<double>(kMax / 2 + 1) * 2;  // a power of two, exact
+  constexpr T kHalf = kMax / 2 + 1;
+  constexpr double kPast = 2 * static_cast<double>(kHalf);  // a power of two, exact
   if (!(factor > static_cast<double>(kMin))) return kMin;
   return factor >= kPast ? kMax : static_cast<T>(factor);
 }
 
-/// One reduction at one point of its range.
+/// One reduction from its first element to its last, a block of registers at a time: every source
+/// of a block is read before any destination is written, so a destination may be a source. kSrc and
+/// kDst fix the numbers of sources and destinations; 0 takes them from the call.
 template <class Isa, class Element, ReduceOp kOp, int kSrc, int kDst>
 class Sweep {
  public:
   using Raw = typename Element::Raw;
   using Acc = typename Element::Acc;
   using Lane = typename Element::Lane;
-  static constexpr size_t kRawBytes = sizeof(Raw);
-  static constexpr int kUnroll = 4;
-  static constexpr size_t kBlockBytes = kUnroll * kRawBytes;
 
   explicit Sweep(const Reduction& r, size_t elementBytes) noexcept
       : r_(r), bytes_(r.count * elementBytes) {
@@ -86,6 +86,12 @@ class Sweep {
   }
 
  private:
+  static constexpr size_t kRawBytes = sizeof(Raw);
+  static constexpr int kUnroll = 4;
+  static constexpr size_t kBlockBytes = kUnroll * kRawBytes;
+  /// Widening leaves too little room in the core's window to see the next lines coming.
+  static constexpr bool kPrefetch = sizeof(Raw) < sizeof(Acc);
+  static constexpr size_t kAhead = 2048;
   static constexpr size_t kNever = ~size_t{0};
   static constexpr Lane kNan = std::numeric_limits<Lane>::quiet_NaN();  // 0 for integers
 
@@ -101,11 +107,7 @@ class Sweep {
     return head % (bytes_ / r_.count) == 0 ? head : kNever;
   }
 
-  static Acc load(const char* at) noexcept {
-    Raw raw;
-    std::memcpy(&raw, at, kRawBytes);
-    return Element::widen(raw);
-  }
+  static Acc load(const char* at) noexcept { return Element::widen(loadVector<Raw>(at)); }
 
   Acc scaled(Acc value, int s) const noexcept {
     if constexpr (kOp != ReduceOp::kScaledSum) return value;
@@ -115,7 +117,7 @@ class Sweep {
   /// After the last source: the average's division, and one pattern for all NaNs.
   Acc finish(Acc acc) const noexcept {
     if constexpr (kOp == ReduceOp::kAvg) acc = divided(acc);
-    if constexpr (Element::kIsFloat) acc = acc == acc ? acc : splat<Acc>(kNan);
+    if constexpr (Element::kIsFloat) acc = isNan(acc) ? splat<Acc>(kNan) : acc;
     return acc;
   }
 
@@ -127,6 +129,7 @@ class Sweep {
       return acc / splat<Acc>(static_cast<Lane>(r_.divisor));
     } else {
       using Wide = std::conditional_t<std::is_signed_v<Lane>, int64_t, uint64_t>;
+#pragma GCC unroll 1
       for (size_t i = 0; i < sizeof(Acc) / sizeof(Lane); ++i)
         acc[i] = static_cast<Lane>(static_cast<Wide>(acc[i]) / static_cast<Wide>(r_.divisor));
       return acc;
@@ -136,23 +139,46 @@ class Sweep {
   template <int kVectors, bool kStream>
   __attribute__((always_inline)) void block(size_t at) noexcept {
     Acc acc[kVectors];
+    prefetch<kVectors>(0, at);
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) acc[v] = scaled(load(src_[0] + at + v * kRawBytes), 0);
-    for (int s = 1; s < nSrc(); ++s)
+    for (int s = 1; s < nSrc(); ++s) {
+      prefetch<kVectors>(s, at);
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
         acc[v] = combine<Isa, Element, kOp>(acc[v], scaled(load(src_[s] + at + v * kRawBytes), s));
+    }
     Raw out[kVectors];
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) out[v] = Element::narrow(finish(acc[v]));
-    for (int d = 0; d < nDst(); ++d)
-      for (int v = 0; v < kVectors; ++v) {
-        if constexpr (kStream)
-          Isa::stream(dst_[d] + at + v * kRawBytes, out[v]);
-        else
-          std::memcpy(dst_[d] + at + v * kRawBytes, &out[v], kRawBytes);
-      }
+    for (int d = 0; d < nDst(); ++d) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) store<kStream>(dst_[d] + at + v * kRawBytes, out[v]);
+    }
+  }
+
+  /// Not past the range: the lines behind it may be another core's work.
+  template <int kVectors>
+  __attribute__((always_inline)) void prefetch(int s, size_t at) const noexcept {
+    if constexpr (kPrefetch && kVectors > 1) {
+      const char* ahead = src_[s] + (at + kAhead < bytes_ ? at + kAhead : at);
+#pragma GCC unroll 2
+      for (size_t line = 0; line < kVectors * kRawBytes; line += 64)
+        __builtin_prefetch(ahead + line);
+    }
+  }
+
+  template <bool kStream>
+  static __attribute__((always_inline)) void store(char* at, Raw out) noexcept {
+    if constexpr (kStream) {
+      Isa::stream(at, out);
+    } else {
+      storeVector(at, out);
+    }
   }
 
   /// Less than a register: through zeroed ones.
-  void part(size_t at, size_t bytes) noexcept {
+  __attribute__((noinline)) void part(size_t at, size_t bytes) noexcept {
     const auto loadPart = [&](int s) {
       Raw raw{};
       std::memcpy(&raw, src_[s] + at, bytes);
@@ -170,8 +196,8 @@ class Sweep {
   char* dst_[kDst != 0 ? kDst : kMaxFan];
 };
 
-/// How many sources and destinations have a loop of their own (0: one for all). Measured by
-/// bench/kernels: known pointers matter for the sums of training, and only for few of them.
+/// Two sources have loops of their own for the sums of training: their pointers stay in registers.
+/// More do not gain from it (bench/kernels: the loop over any number is as fast as memory).
 template <class Isa, class Element, ReduceOp kOp>
 void reduceElements(const Reduction& r, size_t elementBytes) noexcept {
   if constexpr (kOp == ReduceOp::kSum && Element::kIsFloat) {
@@ -251,9 +277,7 @@ void streamCopy(void* dst, const void* src, size_t bytes) noexcept {
   std::memcpy(to, from, head);
   size_t at = head;
   for (; at + sizeof(Raw) <= bytes; at += sizeof(Raw)) {
-    Raw raw;
-    std::memcpy(&raw, from + at, sizeof raw);
-    Isa::stream(to + at, raw);
+    Isa::stream(to + at, loadVector<Raw>(from + at));
   }
   std::memcpy(to + at, from + at, bytes - at);
 }

@@ -10,18 +10,17 @@ namespace autoccl::kernels {
 template <class Base>
 struct X86Isa : Base {
   template <class V>
-  static void stream(void* at, V v) noexcept {
+  static void stream(char* at, V v) noexcept {
+    void* const to = at;
 #if defined(__AVX512F__)
-    if constexpr (sizeof(V) == 64)
-      return _mm512_stream_si512(static_cast<__m512i*>(at), (__m512i)v);
+    if constexpr (sizeof(V) == 64) _mm512_stream_si512(static_cast<__m512i*>(to), (__m512i)v);
 #endif
 #if defined(__AVX2__)
-    if constexpr (sizeof(V) == 32)
-      return _mm256_stream_si256(static_cast<__m256i*>(at), (__m256i)v);
+    if constexpr (sizeof(V) == 32) _mm256_stream_si256(static_cast<__m256i*>(to), (__m256i)v);
 #endif
-    if constexpr (sizeof(V) == 16) return _mm_stream_si128(static_cast<__m128i*>(at), (__m128i)v);
-    if constexpr (sizeof(V) == 8) return _mm_stream_si64(static_cast<long long*>(at), (long long)v);
-    if constexpr (sizeof(V) == 4) return _mm_stream_si32(static_cast<int*>(at), (int)v);
+    if constexpr (sizeof(V) == 16) _mm_stream_si128(static_cast<__m128i*>(to), (__m128i)v);
+    if constexpr (sizeof(V) == 8) _mm_stream_si64(static_cast<long long*>(to), (long long)v);
+    if constexpr (sizeof(V) == 4) _mm_stream_si32(static_cast<int*>(to), (int)v);
   }
   static void fence() noexcept {
     _mm_sfence();
