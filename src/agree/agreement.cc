@@ -11,10 +11,10 @@ namespace autoccl {
 namespace {
 
 constexpr int64_t kRemindNs = 50'000'000;
-constexpr int64_t kDoubtNs = 1'000'000'000;  // in doubt for so long with the leader's link up: ask
-constexpr int64_t kReopenNs = 300'000'000;   // time for a lost link to come back before asking
-constexpr int64_t kBusyStepNs = 500'000;     // a version is under way
-constexpr int64_t kIdleStepNs = 2'000'000;   // a PREPARE waits no longer to be seen
+constexpr int64_t kDoubtNs = 1'000'000'000;   // in doubt for so long with the leader's link up: ask
+constexpr int64_t kReopenNs = 300'000'000;    // time for a lost link to come back before asking
+constexpr int64_t kBusyStepNs = 500'000;      // a version is under way
+constexpr int64_t kIdleStepNs = 2'000'000;    // a PREPARE waits no longer to be seen
 constexpr int64_t kQuietStepNs = 20'000'000;  // frozen or off: nothing will come
 
 }  // namespace

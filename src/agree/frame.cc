@@ -22,6 +22,16 @@ void FrameWriter::append(std::vector<uint8_t>& out, uint8_t type, std::span<cons
   w.putBytes(sipHash128(key_, std::span(out).subspan(start)));
 }
 
+void FrameWriter::rekey(const MacKey& key) {
+  key_ = key;
+  sequence_ = 0;
+}
+
+void FrameReader::rekey(const MacKey& key) {
+  key_ = key;
+  sequence_ = 0;
+}
+
 void FrameReader::feed(std::span<const uint8_t> bytes) {
   if (!fault_.empty()) return;
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(start_));

@@ -24,6 +24,8 @@ inline constexpr size_t kMaxFrame = size_t{1} << 18;
 class FrameWriter {
  public:
   FrameWriter(const MacKey& key, uint64_t session) : key_(key), session_(session) {}
+  /// From the next frame on, another key and sequence 0.
+  void rekey(const MacKey& key);
   /// Appends one frame to `out`. The body must fit kMaxFrame with header and tag.
   void append(std::vector<uint8_t>& out, uint8_t type, std::span<const uint8_t> body);
 
@@ -44,6 +46,8 @@ class FrameReader {
   };
   FrameReader(const MacKey& key, uint64_t session) : key_(key), session_(session) {}
   void feed(std::span<const uint8_t> bytes);
+  /// From the next frame on (bytes of it may be here already), another key and sequence 0.
+  void rekey(const MacKey& key);
   [[nodiscard]] std::optional<Frame> next();
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
