@@ -170,4 +170,12 @@ const CatalogRow* findPlan(Algorithm algorithm, Collective collective) noexcept 
   return nullptr;
 }
 
+int widestMessage(Plan (*make)(Seat), int n, int root) {
+  int widest = 1;
+  for (int me = 0; me < n; ++me)
+    for (const Flow& flow : make({me, n, root}).flows)
+      for (const Step& s : flow.steps) widest = std::max({widest, s.send.count, s.recv.count});
+  return widest;
+}
+
 }  // namespace autoccl

@@ -33,4 +33,7 @@ struct CatalogRow {
 /// The row, or null where the algorithm does not serve the collective.
 [[nodiscard]] const CatalogRow* findPlan(Algorithm algorithm, Collective collective) noexcept;
 
+/// Most blocks in one message of any rank: what a slot must hold. Makes all n plans.
+[[nodiscard]] int widestMessage(Plan (*make)(Seat), int n, int root);
+
 }  // namespace autoccl

@@ -1,7 +1,5 @@
 #include "plan/fuse.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "plan/blocks.h"
 
@@ -129,13 +127,11 @@ class Fuser {
 }  // namespace
 
 Program fuse(const Plan& plan, Collective c, Seat t) {
-  Program program{plan.nBlocks, plan.rails, 1, false, {}};
+  Program program{plan.nBlocks, plan.rails, false, {}};
   for (const Flow& flow : plan.flows) {
     program.strands.push_back({flow.rail, Fuser(c, t, plan.nBlocks).run(flow)});
-    for (const Action& a : program.strands.back().actions) {
+    for (const Action& a : program.strands.back().actions)
       program.accumulates |= a.store == Store::kAccum;
-      program.widest = std::max(program.widest, a.blocks.count);
-    }
   }
   return program;
 }

@@ -38,7 +38,6 @@ struct Strand {
 struct Program {
   int nBlocks = 1;
   int rails = 1;
-  int widest = 1;            // most blocks in one message
   bool accumulates = false;  // some action stores into the accumulator
   std::vector<Strand> strands;
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plan/catalog.h"
+#include "plan/halving_doubling.h"
 #include "plan/tree.h"
 
 namespace autoccl {
@@ -64,13 +65,18 @@ TEST(Fuse, HalvingKeepsPartialSumsOnlyWhereTheyAreReadAgain) {
       fuse(findPlan(Algorithm::kHalvingDoubling, Collective::kReduceScatter)->make(seat),
            Collective::kReduceScatter, seat);
   EXPECT_TRUE(p.accumulates);
-  EXPECT_EQ(p.widest, 4);
   const auto& last = p.strands[0].actions.back();
   EXPECT_EQ(last.store, Action::Store::kOut);
   EXPECT_TRUE(last.last);
   EXPECT_FALSE(fuse(findPlan(Algorithm::kRing, Collective::kReduceScatter)->make(seat),
                     Collective::kReduceScatter, seat)
                    .accumulates);
+}
+
+TEST(Catalog, SaysHowWideTheWidestMessageIs) {
+  EXPECT_EQ(widestMessage(halvingReduceScatter, 8, 0), 4);
+  EXPECT_EQ(widestMessage(halvingReduceScatter, 6, 0), 6);  // the fold
+  EXPECT_EQ(widestMessage(treeAllReduce, 6, 0), 1);
 }
 
 TEST(Tree, EveryRankWorksInsideAtMostOneTreeAndDepthIsLogarithmic) {

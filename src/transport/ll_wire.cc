@@ -50,8 +50,8 @@ LlWire::Line* LlWire::lines(int from, int to, int lane, uint64_t sequence) const
   return reinterpret_cast<Line*>(area) + sequence % kSlots * slotLines_;
 }
 
-bool LlWire::fits(const WireLayout& l) const noexcept {
-  return l.lanes <= g_.lanes && linesFor(l.slotBytes) * sizeof(Line) * kSlots <= g_.llLaneBytes;
+bool LlWire::fits(const WireGeometry& g, const WireLayout& l) noexcept {
+  return l.lanes <= g.lanes && linesFor(l.slotBytes) * sizeof(Line) * kSlots <= g.llLaneBytes;
 }
 
 bool LlWire::open(const WireLayout& next, const WaitRules& rules) noexcept {

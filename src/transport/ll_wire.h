@@ -29,7 +29,7 @@ class LlWire final : public Wire {
   LlWire(std::byte* shared, const WireGeometry& g, int rank, Doorbells bells,
          uint64_t firstMessage = 0);
 
-  [[nodiscard]] bool fits(const WireLayout& layout) const noexcept;
+  [[nodiscard]] static bool fits(const WireGeometry& g, const WireLayout& layout) noexcept;
 
   [[nodiscard]] bool open(const WireLayout& layout, const WaitRules& rules) noexcept override;
   [[nodiscard]] bool canSend(int to, int lane) noexcept override;

@@ -50,8 +50,8 @@ std::byte* SlotWire::slotAt(int from, int to, int lane, uint32_t sequence) const
   return areas_ + pair * g_.pairBytes + slot * layout_.slotBytes;
 }
 
-bool SlotWire::fits(const WireLayout& l) const noexcept {
-  return l.lanes <= g_.lanes && l.slotBytes * kSlots * static_cast<size_t>(l.lanes) <= g_.pairBytes;
+bool SlotWire::fits(const WireGeometry& g, const WireLayout& l) noexcept {
+  return l.lanes <= g.lanes && l.slotBytes * kSlots * static_cast<size_t>(l.lanes) <= g.pairBytes;
 }
 
 bool SlotWire::open(const WireLayout& next, const WaitRules& rules) noexcept {

@@ -31,7 +31,7 @@ class SlotWire final : public Wire {
     mode_ = mode;
     peers_ = peers;
   }
-  [[nodiscard]] bool fits(const WireLayout& layout) const noexcept;
+  [[nodiscard]] static bool fits(const WireGeometry& g, const WireLayout& layout) noexcept;
 
   [[nodiscard]] bool open(const WireLayout& layout, const WaitRules& rules) noexcept override;
   [[nodiscard]] bool canSend(int to, int lane) noexcept override;

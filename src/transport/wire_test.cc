@@ -91,11 +91,11 @@ TEST(SlotWire, CarriesEveryMessageInOrderInEveryLayoutAndPolicy) {
   for (const WaitPolicy policy : {WaitPolicy::kYield, WaitPolicy::kFutex, WaitPolicy::kSpin})
     for (const WireLayout layout :
          {WireLayout{1, 1, 16 << 10}, WireLayout{4, 1, 4 << 10}, WireLayout{2, 1, 64}}) {
-      ASSERT_TRUE(p.a.slots.fits(layout));
+      ASSERT_TRUE(SlotWire::fits(kSmall, layout));
       exchange(p, p.a.slots, p.b.slots, layout, policy == WaitPolicy::kSpin ? 20 : 200, policy);
     }
-  EXPECT_FALSE(p.a.slots.fits({4, 1, 8 << 10}));
-  EXPECT_FALSE(p.a.slots.fits({5, 1, 64}));
+  EXPECT_FALSE(SlotWire::fits(kSmall, {4, 1, 8 << 10}));
+  EXPECT_FALSE(SlotWire::fits(kSmall, {5, 1, 64}));
 }
 
 TEST(LlWire, CarriesEveryMessageInOrderInEveryLayoutAndPolicy) {
@@ -103,10 +103,10 @@ TEST(LlWire, CarriesEveryMessageInOrderInEveryLayoutAndPolicy) {
   for (const WaitPolicy policy : {WaitPolicy::kYield, WaitPolicy::kFutex, WaitPolicy::kSpin})
     for (const WireLayout layout :
          {WireLayout{1, 1, 1856}, WireLayout{4, 1, 960}, WireLayout{2, 1, 64}}) {
-      ASSERT_TRUE(p.a.ll.fits(layout));
+      ASSERT_TRUE(LlWire::fits(kSmall, layout));
       exchange(p, p.a.ll, p.b.ll, layout, policy == WaitPolicy::kSpin ? 20 : 200, policy);
     }
-  EXPECT_FALSE(p.a.ll.fits({1, 1, 2048}));
+  EXPECT_FALSE(LlWire::fits(kSmall, {1, 1, 2048}));
 }
 
 TEST(LlWire, AFlagThatStartsAgainIsNotTakenForAnOldOne) {
