@@ -10,8 +10,8 @@
 namespace autoccl {
 namespace {
 
-constexpr double kLeft = 58, kRight = 14, kTop = 34, kBottom = 44;
-constexpr double kLegendHeight = 18;
+constexpr double kLeft = 58, kRight = 14, kTop = 26, kBottom = 44;
+constexpr double kLegendHeight = 22;
 
 std::string num(double v) {
   char text[32];
@@ -38,7 +38,7 @@ std::string lineFrom(double x1, double y1, double x2, double y2, const std::stri
 std::string openSvg(double width, double height, const std::string& title) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + num(width) + " " +
          num(height) +
-         "\" role=\"img\" font-family=\"system-ui,sans-serif\" font-size=\"11.5\" fill=\"" +
+         "\" role=\"img\" font-family=\"system-ui,sans-serif\" font-size=\"12\" fill=\"" +
          ink::kText + "\"><title>" + escaped(title) + "</title>" +
          textAt(2, 14, title, "start", " font-size=\"13.5\" font-weight=\"600\"");
 }
@@ -61,22 +61,22 @@ class Scale {
   }
   /// Round values inside, about `wanted` of them.
   [[nodiscard]] std::vector<double> ticks(int wanted, double base) const {
-    return log_ ? logTicks(wanted, base) : linearTicks(wanted);
+    return log_ ? logTicks(wanted, base) : roundValues(low_, high_, wanted);
   }
 
  private:
   [[nodiscard]] double map(double v) const { return log_ ? std::log2(v) : v; }
+  /// Powers of the base; round values where there would be fewer than three.
   [[nodiscard]] std::vector<double> logTicks(int wanted, double base) const {
     std::vector<double> out;
     const double unit = std::log2(base);
     const double stride = std::max(1.0, std::ceil((high_ - low_) / unit / wanted)) * unit;
     for (double t = std::ceil(low_ / unit - 1e-9) * unit; t <= high_ + 1e-9; t += stride)
       out.push_back(std::exp2(t));
-    if (out.size() >= 2) return out;
-    return {std::exp2(low_ + 0.1 * (high_ - low_)), std::exp2(high_ - 0.1 * (high_ - low_))};
+    return out.size() >= 3 ? out : roundValues(std::exp2(low_), std::exp2(high_), wanted);
   }
-  [[nodiscard]] std::vector<double> linearTicks(int wanted) const {
-    const double raw = (high_ - low_) / wanted, power = std::pow(10, std::floor(std::log10(raw)));
+  [[nodiscard]] static std::vector<double> roundValues(double low, double high, int wanted) {
+    const double raw = (high - low) / wanted, power = std::pow(10, std::floor(std::log10(raw)));
     double step = power;
     for (const double m : {1.0, 2.0, 5.0, 10.0})
       if (power * m >= raw) {
@@ -84,7 +84,7 @@ class Scale {
         break;
       }
     std::vector<double> out;
-    for (double t = std::ceil(low_ / step - 1e-9); t * step <= high_ + step * 1e-9; ++t)
+    for (double t = std::ceil(low / step - 1e-9); t * step <= high + step * 1e-9; ++t)
       out.push_back(t * step);
     return out;
   }
@@ -96,6 +96,13 @@ class Scale {
 bool shown(const Plot& plot, const PlotPoint& p) {
   return std::isfinite(p.x) && std::isfinite(p.y) && (!plot.xLog || p.x > 0) &&
          (!plot.yLog || p.y > 0);
+}
+
+/// Pixels above the plot's field: its title, and a legend where a series has a name.
+double plotTop(const Plot& plot) {
+  const bool named = std::any_of(plot.series.begin(), plot.series.end(),
+                                 [](const PlotSeries& s) { return !s.name.empty(); });
+  return kTop + (named ? kLegendHeight : 0);
 }
 
 struct Extent {
@@ -129,12 +136,16 @@ void measure(const Plot& plot, Extent& xs, Extent& ys) {
     ys.low = ys.low >= 0 ? std::max(0.0, ys.low - room) : ys.low - room;
 }
 
+std::string tickText(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", std::fabs(v) < 1e-12 ? 0 : v);
+  return text;
+}
+
 std::string axes(const Plot& plot, const Scale& x, const Scale& y, double bottom, double right) {
   std::string out;
-  const auto text = [](const auto& form, double v) {
-    return form ? form(v) : v == 0 ? "0" : figure(v);
-  };
-  for (const double t : y.ticks(5, 10)) {
+  const auto text = [](const auto& form, double v) { return form ? form(v) : tickText(v); };
+  for (const double t : plot.yTicks.empty() ? y.ticks(5, 10) : plot.yTicks) {
     out += lineFrom(kLeft, y(t), right, y(t), ink::kFaint);
     out += textAt(kLeft - 6, y(t) + 4, text(plot.yTick, t), "end");
   }
@@ -188,9 +199,9 @@ std::string drawRules(const Plot& plot, const Scale& x, const Scale& y, double b
     if (r.vertical) {
       const double px = x(r.at);
       if (!(px >= kLeft && px <= right)) continue;
-      out += lineFrom(px, kTop, px, bottom, ink::kAccent, dash);
+      out += lineFrom(px, plotTop(plot), px, bottom, ink::kAccent, dash);
       const bool left = px > (kLeft + right) / 2;
-      out += textAt(px + (left ? -5 : 5), kTop + 11, r.label, left ? "end" : "start",
+      out += textAt(px + (left ? -5 : 5), plotTop(plot) + 11, r.label, left ? "end" : "start",
                     attribute("fill", ink::kAccent));
     } else if (!plot.yLog || r.at > 0) {
       out += lineFrom(kLeft, y(r.at), right, y(r.at), ink::kAccent, dash);
@@ -205,8 +216,8 @@ std::string legend(const Plot& plot) {
   double at = kLeft;
   for (const PlotSeries& s : plot.series) {
     if (s.name.empty()) continue;
-    out += "<rect" + attribute("x", num(at)) + " y=\"20\" width=\"12\" height=\"4\" rx=\"2\"" +
-           attribute("fill", s.color) + "/>" + textAt(at + 17, 26, s.name);
+    out += "<rect" + attribute("x", num(at)) + " y=\"27\" width=\"12\" height=\"4\" rx=\"2\"" +
+           attribute("fill", s.color) + "/>" + textAt(at + 17, 33, s.name);
     at += 30 + 6.4 * static_cast<double>(displayWidth(s.name));
   }
   return out;
@@ -254,7 +265,7 @@ std::string plotSvg(const Plot& plot) {
     return out + textAt(plot.width / 2, plot.height / 2, "nothing was measured", "middle") +
            "</svg>\n";
   const Scale x(xs.low, xs.high, plot.xLog, kLeft + 8, right - 8);
-  const Scale y(ys.low, ys.high, plot.yLog, bottom, kTop + kLegendHeight - 12);
+  const Scale y(ys.low, ys.high, plot.yLog, bottom, plotTop(plot));
   out += axes(plot, x, y, bottom, right);
   for (const PlotSeries& s : plot.series) out += drawSeries(plot, s, x, y);
   return out + drawRules(plot, x, y, bottom, right) + legend(plot) + "</svg>\n";

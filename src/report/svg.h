@@ -53,7 +53,8 @@ struct Plot {
   std::string xLabel, yLabel;
   bool xLog = false, yLog = false;  // base 2 and base 10
   bool yFromZero = false;
-  std::function<std::string(double)> xTick, yTick;  // texts; by default three digits
+  std::function<std::string(double)> xTick, yTick;  // texts; by default four digits
+  std::vector<double> yTicks;                       // where; by default at round values
   std::vector<PlotSeries> series;
   std::vector<PlotRule> rules;
   double width = 480, height = 290;

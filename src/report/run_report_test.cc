@@ -1,0 +1,89 @@
+#include "report/run_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "store/testing/sample_record.h"
+
+namespace autoccl {
+namespace {
+
+size_t countOf(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+RunRecord hostileRecord() {
+  RunRecord r = sampleRecord();
+  r.command = "./train --name \"<script>alert(1)</script>\" && 'x'";
+  r.tasks[0].decidedBy = "</dd><img src=http://example.org/x>";
+  r.notes = {"<b>bold</b> & more"};
+  return r;
+}
+
+/// The document as headless Chromium understands it, for a window of that width.
+std::string rendered(const std::string& html, int width) {
+  const std::string folder = testing::TempDir() + "autoccl-report-" + std::to_string(width);
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/r.html") << html;
+  const std::string call =
+      "timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir=" + folder +
+      "/user --window-size=" + std::to_string(width) + ",1000 --dump-dom file://" + folder +
+      "/r.html >" + folder + "/dom 2>" + folder + "/log";
+  const int status = std::system(call.c_str());
+  EXPECT_EQ(status, 0) << "chromium is needed: apt install chromium";
+  std::ifstream dom(folder + "/dom");
+  const std::string text((std::istreambuf_iterator<char>(dom)), {});
+  std::filesystem::remove_all(folder);
+  return text;
+}
+
+TEST(RunReport, ChromiumShowsEverySectionAndPlot) {
+  const std::string dom = rendered(runReportHtml(sampleRecord()), 1100);
+  for (const char* id : {"findings", "sizes", "steps", "ranks", "search", "fits", "tasks"})
+    EXPECT_EQ(countOf(dom, std::string("<section id=\"") + id + "\">"), 1u) << id;
+  // Sizes 2, steps 2, ranks 2, and for each of three tasks convergence, NC, NT and C.
+  EXPECT_EQ(countOf(dom, "<svg "), 18u);
+  EXPECT_EQ(countOf(dom, "</svg>"), 18u);
+  EXPECT_EQ(countOf(dom, "<details"), 3u);
+  EXPECT_NE(dom.find("1.45x (1.41-1.49)"), dom.npos);
+  EXPECT_NE(dom.find("rank 1 dropped 2 samples"), dom.npos);
+  EXPECT_NE(dom.find("asymptotic GB/s"), dom.npos);
+}
+
+TEST(RunReport, TextFromARecordStaysText) {
+  const std::string dom = rendered(runReportHtml(hostileRecord()), 400);
+  EXPECT_EQ(countOf(dom, "<script"), 0u);
+  EXPECT_EQ(countOf(dom, "<img"), 0u);
+  EXPECT_NE(dom.find("&lt;script&gt;alert(1)"), dom.npos);
+  EXPECT_NE(dom.find("&lt;b&gt;bold&lt;/b&gt; &amp; more"), dom.npos);
+}
+
+TEST(RunReport, NothingIsLoadedFromOutside) {
+  const std::string html = runReportHtml(sampleRecord());
+  EXPECT_EQ(countOf(html, "http"), countOf(html, "xmlns=\"http://www.w3.org/2000/svg\""));
+  for (const char* part : {"src=", "url(", "@import", "<link", "<script"})
+    EXPECT_EQ(countOf(html, part), 0u) << part;
+}
+
+TEST(RunReport, AnEmptyOrUnfinishedRecordStillMakesAPage) {
+  const std::string empty = runReportHtml(RunRecord{});
+  EXPECT_NE(empty.find("no steps were seen"), empty.npos);
+  RunRecord record = sampleRecord();
+  record.steps.clear();
+  record.tasks[0].history.clear();
+  record.tasks[1].defaultUs = record.tasks[1].tunedUs = 0;
+  const std::string html = runReportHtml(record);
+  EXPECT_EQ(html.find("nan"), html.npos);
+  EXPECT_EQ(html.find("inf<"), html.npos);
+}
+
+}  // namespace
+}  // namespace autoccl
