@@ -59,6 +59,10 @@ const std::vector<Command>& commands() {
       {"run", "Start a program and tune its collectives while it runs.", addRun},
       {"bench", "Measure collectives: default, tuned, other libraries, the host's limit.",
        addBench},
+      {"explain", "Tell why a task runs as it does: default, winner, runner-ups, phases.",
+       addExplain},
+      {"profile", "Show, check or compare what was learned on a machine.", addProfile},
+      {"report", "Make one HTML page of a run's record.", addReport},
       {"settings", "Print every variable: value, source, default, what is allowed, effect.",
        addSettings},
   };

@@ -27,6 +27,9 @@ struct ExitWith {
 /// Parses and runs. Errors go to stderr, one line each. Never throws.
 [[nodiscard]] int runCommandLine(int argc, const char* const* argv) noexcept;
 
+void addExplain(CLI::App& app);
+void addProfile(CLI::App& app);
+void addReport(CLI::App& app);
 void addRun(CLI::App& app);
 void addBench(CLI::App& app);
 void addSettings(CLI::App& app);

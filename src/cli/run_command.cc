@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/setting_options.h"
 #include "cli/tuned_job.h"
+#include "report/run_report.h"
 #include "report/summary.h"
 
 namespace autoccl::cli {
@@ -23,7 +24,7 @@ constexpr const char* kFooter =
 struct Options {
   TunedJobOptions job;
   std::string engine = "cpu";
-  std::string json;
+  std::string json, report;
   bool noTune = false, noProfile = false, noPin = false;
   std::shared_ptr<Variables> settings;
 };
@@ -37,6 +38,7 @@ void run(Options& options) {
   if (result.leads) {
     if (!options.job.quiet) std::fputs(("\n" + summaryText(result.record)).c_str(), stderr);
     if (!options.json.empty()) writeText(writeRunRecord(result.record), options.json);
+    if (!options.report.empty()) writeText(runReportHtml(result.record), options.report);
   }
   if (result.end.status != 0) {
     if (options.job.quiet) std::fprintf(stderr, "autoccl: %s\n", result.end.text().c_str());
@@ -71,6 +73,8 @@ void addRun(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--no-profile", o->noProfile, "Neither reads nor saves a profile.");
   app.add_option("--json", o->json, "Writes the run's record into FILE (- is stdout).")
+      ->type_name("FILE");
+  app.add_option("--report", o->report, "Writes the run's HTML report into FILE.")
       ->type_name("FILE");
   o->settings = addSettingOptions(app);
   app.add_option("CMD", o->job.words, "The program and its arguments, after --.")

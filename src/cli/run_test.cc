@@ -190,6 +190,19 @@ TEST(Run, ABrokenProfileIsNamedAndKept) {
   EXPECT_EQ(readInput(folder / "p.json"), "{\n\"schema\": 1");
 }
 
+TEST(Run, NamesTheConfigThatWasInFlightWhenTheJobCrashed) {
+  const TestFolder folder;
+  const Output out = runAutoccl(
+      {"run", "-n", "2", "--profile", folder / "p.json", "--", "sh", "-c",
+       "[ $AUTOCCL_RANK = 1 ] && exit 0; printf 'autoccl-journal 1\\ntrying 00000000000000ff "
+       "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL; kill -SEGV $$"});
+  EXPECT_EQ(out.status, 128 + SIGSEGV);
+  EXPECT_NE(out.err.find("quarantined: ring/simple/shm nc=4 nt=1 c=64K wait=spin"),
+            std::string::npos)
+      << out.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "p.json.journal"));
+}
+
 TEST(Run, UnderALauncherOnlySettingsAreSetAndOnlyRankZeroTells) {
   for (const char* rank : {"0", "1"}) {
     const Output out = runAutoccl({"run", "--no-profile", "--", "sh", "-c", "env | grep ^AUTOCCL"},

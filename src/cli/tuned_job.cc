@@ -16,6 +16,7 @@
 #include "store/file.h"
 #include "store/machine.h"
 #include "store/profile.h"
+#include "tune/journal.h"
 
 namespace autoccl::cli {
 namespace {
@@ -91,6 +92,7 @@ class TunedJob {
     TunedJobResult result{runJob(ranks(), job), {}, leads()};
     progress_.clear();
     result.record = recordAfter(result.end);
+    noteQuarantine(result);
     if (result.leads) learnFrom(result.record);
     result.record.notes.insert(result.record.notes.end(), notes_.begin(), notes_.end());
     return result;
@@ -165,6 +167,21 @@ class TunedJob {
     record.state = end.status == 0 ? "finished" : "failed";
     if (!end.text().empty()) record.notes.push_back(end.text());
     return record;
+  }
+
+  /// A job that died with trials in flight: the next one will not try them again.
+  void noteQuarantine(const TunedJobResult& result) {
+    if (result.end.status == 0 || !result.leads) return;
+    try {
+      const auto text = readWholeFile(journalPath_);
+      if (!text) return;
+      for (const Journal::Entry& e : parseJournal(*text, journalPath_).inFlight)
+        notes_.push_back("quarantined: " + toText(e.config) +
+                         " was in flight when the job failed; the next run does not try it, nor "
+                         "larger ones of its kind");
+    } catch (const Error& error) {
+      notes_.push_back(std::string("the journal is unreadable: ") + error.what());
+    }
   }
 
   void learnFrom(const RunRecord& record) {
