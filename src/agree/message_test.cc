@@ -148,7 +148,7 @@ TEST(Frame, NamesTheVersionThatItCannotRead) {
   EXPECT_NE(s.reader.fault().find("version 9"), std::string::npos) << s.reader.fault();
 }
 
-// What the fuzz target does (fuzz/agree_frame.cc), for a fixed set of damaged streams.
+// What the fuzz target does (fuzz/fuzz_frame.cc), for a fixed set of damaged streams.
 TEST(Frame, SurvivesDamagedStreams) {
   std::mt19937_64 random(11);
   size_t accepted = 0;
