@@ -5,13 +5,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <barrier>
-#include <cstdlib>
-#include <functional>
+#include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <thread>
+#include <tuple>
 
+#include "engine/testing/allocations.h"
 #include "plan/catalog.h"
 
 namespace autoccl {
@@ -329,6 +330,140 @@ TEST(PlanRunner, ChannelsAndThreadsMayRunInParallelAndAsleep) {
         }
     runJobs(n, jobs, WaitPolicy::kFutex);
   }
+}
+
+TEST(PlanRunner, ASecondCallAllocatesNothing) {
+  const WireGeometry g = geometryOf(2);
+  Shared memory(WireSet::requiredBytes(g));
+  std::vector<Job> jobs;
+  for (const auto& [protocol, transport] : kWires)
+    for (const CatalogRow& row : catalog())
+      if (row.make && !uneven(row.collective)) {
+        Job job;
+        job.collective = row.collective;
+        job.count = 1234;
+        job.config = {row.algorithm, protocol, transport, 0, 2, 1, 1024};
+        jobs.push_back(job);
+      }
+  std::vector<Data> data;
+  for (Job& job : jobs) data.push_back(makeData(job, 2));
+  const auto rank = [&](int me) {
+    WireSet wires(memory.get(), g, me);
+    PlanRunner runner(me, wires);
+    const auto runAll = [&] {
+      bool good = true;
+      for (size_t j = 0; j < jobs.size(); ++j) {
+        good &= runner.begin(callOf(jobs[j], data[j], me, 2), jobs[j].config, {});
+        good &= runner.run(0, 0) && runner.run(1, 0);
+      }
+      return good;
+    };
+    ASSERT_TRUE(runAll());
+    const uint64_t before = testing::allocationsOfThisThread();
+    const bool good = runAll();
+    EXPECT_EQ(testing::allocationsOfThisThread(), before);
+    EXPECT_TRUE(good);
+  };
+  std::thread other(rank, 1);
+  rank(0);
+  other.join();
+}
+
+TEST(PlanRunner, AnAbortEndsACallThatWaitsForAPeerThatNeverComes) {
+  const WireGeometry g = geometryOf(3);
+  for (const auto& [protocol, transport] : kWires)
+    for (const CatalogRow& row : catalog()) {
+      if (!row.make || rooted(row.collective) || uneven(row.collective)) continue;
+      Shared memory(WireSet::requiredBytes(g));
+      Job job;
+      job.collective = row.collective;
+      job.count = 3000;
+      job.config = {row.algorithm, protocol, transport, 0, 1, 1, 1024};
+      const Data data = makeData(job, 3);
+      std::atomic<uint32_t> epoch{0};
+      const auto rank = [&](int me) {
+        WireSet wires(memory.get(), g, me);
+        PlanRunner runner(me, wires);
+        WaitRules rules;
+        rules.policy = me == 0 ? WaitPolicy::kFutex : WaitPolicy::kYield;
+        rules.spins = 10;
+        rules.epoch = &epoch;
+        ASSERT_TRUE(runner.begin(callOf(job, data, me, 3), job.config, rules));
+        EXPECT_FALSE(runner.run(0, 0)) << describe(job, 3);
+      };
+      std::thread first(rank, 0), second(rank, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      epoch = 1;
+      first.join();
+      second.join();
+    }
+}
+
+// One float AllReduce on four ranks; every rank's result.
+std::vector<float> floatSum(const Config& config, size_t count) {
+  constexpr int kRanks = 4;
+  const WireGeometry g = geometryOf(kRanks);
+  Shared memory(WireSet::requiredBytes(g));
+  std::vector<std::vector<float>> send(kRanks), recv(kRanks, std::vector<float>(count));
+  std::mt19937 random(9);
+  for (auto& s : send)
+    for (size_t i = 0; i < count; ++i)
+      s.push_back(std::ldexp(float(random()) - 2e9F, int(random() % 40) - 20));
+  std::vector<PeerBuffers> peers;
+  for (size_t r = 0; r < kRanks; ++r)
+    peers.push_back({reinterpret_cast<const std::byte*>(send[r].data()),
+                     reinterpret_cast<std::byte*>(recv[r].data()), getpid()});
+  const auto rank = [&](int me) {
+    WireSet wires(memory.get(), g, me);
+    PlanRunner runner(me, wires);
+    PlanCall call;
+    call.shape = {Collective::kAllReduce, kRanks, 0, 0, count * 4, 4};
+    call.dtype = DataType::kFloat32;
+    call.send = peers[size_t(me)].send;
+    call.recv = peers[size_t(me)].recv;
+    call.peers = peers.data();
+    WaitRules rules;
+    rules.policy = WaitPolicy::kYield;
+    ASSERT_TRUE(runner.begin(call, config, rules));
+    ASSERT_TRUE(runLanes(runner, config, false));
+  };
+  std::vector<std::thread> ranks;
+  for (int me = 0; me < kRanks; ++me) ranks.emplace_back(rank, me);
+  for (auto& t : ranks) t.join();
+  for (const auto& r : recv) EXPECT_EQ(std::memcmp(r.data(), recv[0].data(), count * 4), 0);
+  return recv[0];
+}
+
+TEST(PlanRunner, TheOrderOfASumDependsOnTheAlgorithmOnly) {
+  constexpr size_t kCount = 9973;
+  for (const Algorithm a : {Algorithm::kRing, Algorithm::kTree, Algorithm::kHalvingDoubling}) {
+    const std::vector<float> want =
+        floatSum({a, Protocol::kSimple, Transport::kShm, 0, 1, 1, 4096}, kCount);
+    for (const auto& [protocol, transport] : kWires)
+      for (const auto& [channels, threads, chunk] :
+           {std::tuple{3, 1, 512}, {1, 2, 1024}, {2, 2, 2048}}) {
+        const Config c{
+            a, protocol, transport, 0, uint16_t(channels), uint16_t(threads), uint32_t(chunk)};
+        const std::vector<float> got = floatSum(c, kCount);
+        EXPECT_EQ(std::memcmp(got.data(), want.data(), kCount * 4), 0) << toText(c);
+      }
+  }
+}
+
+TEST(PlanRunner, RefusesWhatDoesNotFitItsMemoryOrHasNoPlan) {
+  const WireGeometry g = geometryOf(4);
+  const auto offers = [&](const char* text, Collective c) {
+    return PlanRunner::offers(g, parseConfig(text), c);
+  };
+  EXPECT_TRUE(offers("ring/simple/shm nc=1 nt=1 c=64K", Collective::kAllReduce));
+  EXPECT_FALSE(offers("ring/simple/shm nc=2 nt=1 c=64K", Collective::kAllReduce));
+  EXPECT_FALSE(offers("tree/simple/shm nc=1 nt=1 c=64K", Collective::kAllReduce));  // two rails
+  EXPECT_TRUE(offers("ring/ll/shm nc=16 nt=1 c=2K", Collective::kAllReduce));
+  EXPECT_FALSE(offers("ring/ll/shm nc=1 nt=1 c=4K", Collective::kAllReduce));
+  EXPECT_FALSE(offers("ring/ll/shm nc=17 nt=1 c=1K", Collective::kAllReduce));
+  EXPECT_FALSE(offers("ring/ll/cma nc=1 nt=1 c=1K", Collective::kAllReduce));
+  EXPECT_FALSE(offers("tree/simple/shm nc=1 nt=1 c=1K", Collective::kAllGather));
+  EXPECT_FALSE(offers("twoshot/simple/shm nc=1 nt=1 c=1K", Collective::kAllReduce));
 }
 
 }  // namespace

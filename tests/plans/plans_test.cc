@@ -1,9 +1,11 @@
 // Every plan of the catalog on the fake wire: right results, and the counts that its formula says.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <fstream>
+#include <iomanip>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include "plan/catalog.h"
 #include "plan/tree.h"
@@ -219,6 +221,38 @@ TEST(Plans, ARingSendsTwiceNMinusOneNthsInAsManySteps) {
     EXPECT_EQ(got.sent, uint64_t(2 * (n - 1) * 5));
     EXPECT_EQ(got.received, got.sent);
   }
+}
+
+// The table of docs/plans.md: formula beside what the fake wire counted.
+std::string measuredTable() {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(2);
+  out << "| algorithm | collective | cost | 4 ranks | 8 ranks | 33 ranks |\n"
+      << "|---|---|---|---|---|---|\n";
+  for (const CatalogRow& row : catalog()) {
+    if (!row.make) continue;
+    out << "| " << toText(row.algorithm) << " | " << toText(row.collective) << " | " << row.formula
+        << " |";
+    for (const int n : {4, 8, 33}) {
+      Call c;
+      make(c, row.collective, n, 0, std::vector(size_t(n), evenCount(row.collective, n)));
+      const FakeRun got = run(row, c);
+      const auto nBytes = double(std::max(c.send[0].size(), c.want[0].size()));
+      out << ' ' << got.depth << ", " << double(movedWords(row, got)) / nBytes << ", "
+          << double(got.reduced) / nBytes << " |";
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
+TEST(Plans, TheTableInTheDocumentsIsWhatTheFakeWireCounts) {
+  std::ifstream file(AUTOCCL_SOURCE_DIR "/docs/plans.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_NE(text.str().find(measuredTable()), std::string::npos)
+      << "docs/plans.md should hold this table:\n"
+      << measuredTable();
 }
 
 }  // namespace
