@@ -18,21 +18,24 @@ class ByteWriter {
   template <class T>
   void put(T value) {
     static_assert(std::is_integral_v<T> || std::is_enum_v<T>);
-    uint8_t raw[sizeof(T)];
-    std::memcpy(raw, &value, sizeof(T));
-    out_.insert(out_.end(), raw, raw + sizeof(T));
+    append(&value, sizeof(T));
   }
-  void putBytes(std::span<const uint8_t> bytes) {
-    out_.insert(out_.end(), bytes.begin(), bytes.end());
-  }
+  void putBytes(std::span<const uint8_t> bytes) { append(bytes.data(), bytes.size()); }
   /// At most `limit` bytes of the text, preceded by their number.
   void putText(std::string_view text, size_t limit) {
     text = text.substr(0, limit);
     put(static_cast<uint16_t>(text.size()));
-    out_.insert(out_.end(), text.begin(), text.end());
+    append(text.data(), text.size());
   }
 
  private:
+  void append(const void* bytes, size_t size) {
+    if (size == 0) return;
+    const size_t at = out_.size();
+    out_.resize(at + size);
+    std::memcpy(out_.data() + at, bytes, size);
+  }
+
   std::vector<uint8_t>& out_;
 };
 

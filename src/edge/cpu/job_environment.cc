@@ -23,12 +23,25 @@ struct Launcher {
 
 constexpr Launcher kLaunchers[] = {
     {"autoccl run", "AUTOCCL_RANK", "AUTOCCL_NRANKS", nullptr, {"AUTOCCL_ID"}},
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+    {"torchrun",
+     "RANK",
+     "WORLD_SIZE",
+     "LOCAL_WORLD_SIZE",
      {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT"}},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+    {"Open MPI",
+     "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE",
      {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_hnp_uri", "PMIX_SERVER_URI2"}},
-    {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", {"PMI_PORT", "PMI_ID_JOB", "SLURM_JOB_ID"}},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", nullptr,
+    {"MPICH",
+     "PMI_RANK",
+     "PMI_SIZE",
+     "MPI_LOCALNRANKS",
+     {"PMI_PORT", "PMI_ID_JOB", "SLURM_JOB_ID"}},
+    {"Slurm",
+     "SLURM_PROCID",
+     "SLURM_NTASKS",
+     nullptr,
      {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
 };
 
@@ -55,7 +68,8 @@ std::string parentName() {
   std::getline(in, line);
   size_t at = line.rfind(')');
   for (int field = 3; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
-  return pid + "." + (at == std::string::npos ? "" : line.substr(at + 1, line.find(' ', at + 1) - at - 1));
+  return pid + "." +
+         (at == std::string::npos ? "" : line.substr(at + 1, line.find(' ', at + 1) - at - 1));
 }
 
 /// FNV-1a (Fowler, Noll, Vo): shortens a name, guards nothing.
@@ -73,12 +87,15 @@ JobPlace placeOf(const Launcher& launcher, Lookup lookup) {
   place.rank = number(lookup, launcher.rank, 0);
   place.nRanks = number(lookup, launcher.nRanks, 1);
   if (place.rank >= place.nRanks)
-    throw Error(ErrorCode::kUsage, std::string(launcher.rank) + "=" + std::to_string(place.rank) + " is not below " +
-                                       launcher.nRanks + "=" + std::to_string(place.nRanks));
-  if (!text(lookup, launcher.localRanks).empty() && number(lookup, launcher.localRanks, 1) != place.nRanks)
-    throw Error(ErrorCode::kUsage,
-                place.launcher + " started " + std::to_string(place.nRanks) + " ranks on several hosts",
-                "the CPU engine joins the ranks of one host: start them all there");
+    throw Error(ErrorCode::kUsage, std::string(launcher.rank) + "=" + std::to_string(place.rank) +
+                                       " is not below " + launcher.nRanks + "=" +
+                                       std::to_string(place.nRanks));
+  if (!text(lookup, launcher.localRanks).empty() &&
+      number(lookup, launcher.localRanks, 1) != place.nRanks)
+    throw Error(
+        ErrorCode::kUsage,
+        place.launcher + " started " + std::to_string(place.nRanks) + " ranks on several hosts",
+        "the CPU engine joins the ranks of one host: start them all there");
   std::string job;
   for (const char* name : launcher.job) job += text(lookup, name) + "/";
   if (place.launcher == "MPICH") job += parentName();
@@ -90,13 +107,17 @@ JobPlace placeOf(const Launcher& launcher, Lookup lookup) {
 
 JobPlace jobPlace(Lookup lookup) {
   for (const Launcher& launcher : kLaunchers) {
-    const bool speaks = !text(lookup, launcher.rank).empty() && !text(lookup, launcher.nRanks).empty();
+    const bool speaks =
+        !text(lookup, launcher.rank).empty() && !text(lookup, launcher.nRanks).empty();
     if (speaks) return placeOf(launcher, lookup);
   }
-  throw Error(ErrorCode::kUsage, "no launcher has set a rank for this process",
-              "start it by `autoccl run -n N -- CMD` or set AUTOCCL_RANK, AUTOCCL_NRANKS and AUTOCCL_ID");
+  throw Error(
+      ErrorCode::kUsage, "no launcher has set a rank for this process",
+      "start it by `autoccl run -n N -- CMD` or set AUTOCCL_RANK, AUTOCCL_NRANKS and AUTOCCL_ID");
 }
 
-UniqueId idOf(const JobPlace& place, int nth) { return uniqueIdFrom("job-" + place.token + "-" + std::to_string(nth)); }
+UniqueId idOf(const JobPlace& place, int nth) {
+  return uniqueIdFrom("job-" + place.token + "-" + std::to_string(nth));
+}
 
 }  // namespace autoccl

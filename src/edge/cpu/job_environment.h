@@ -18,8 +18,8 @@ struct JobPlace {
 /// Looks up one variable; null where it is not set. An argument, so that tests need no environment.
 using Lookup = const char* (*)(const char* name);
 
-/// The first launcher that speaks, in the order of JobPlace::launcher. Throws Error: nobody speaks (with what to
-/// set), a number that is none, or ranks on several hosts.
+/// The first launcher that speaks, in the order of JobPlace::launcher. Throws Error: nobody speaks
+/// (with what to set), a number that is none, or ranks on several hosts.
 [[nodiscard]] JobPlace jobPlace(Lookup lookup);
 
 /// The id of the `nth` communicator that this job makes from its environment.

@@ -76,9 +76,6 @@ class TuningSession::Impl {
   void stepMark() noexcept {
     if (marks_) marks_->stepMark(nowNs());
   }
-  void exposed(int64_t ns) noexcept {
-    board_.of(seat_.rank).exposedNs.fetch_add(ns, std::memory_order_relaxed);
-  }
   [[nodiscard]] bool settled() const noexcept { return board_.settled(); }
   void abort() noexcept { agreement_.abort(); }
 
@@ -180,8 +177,7 @@ TuningSession::~TuningSession() = default;
 void TuningSession::stepMark() noexcept {
   impl_->stepMark();
 }
-void TuningSession::exposed(int64_t ns) noexcept {
-  impl_->exposed(ns);
+impl_->exposed(ns);
 }
 bool TuningSession::settled() const noexcept {
   return impl_->settled();

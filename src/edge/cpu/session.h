@@ -19,7 +19,7 @@ class Communicator;  // src/engine/communicator.h
 /// What it does. Installs a CallGate on the communicator, so that every call takes its config from
 /// the agreed table; an agent thread moves samples to the leader (rank 0), which runs the Tuner,
 /// proposes tables, writes the journal, the run record and (through `autoccl run`) the profile.
-/// Threads. stepMark, exposed, settled and abort from any thread; attach and destruction from the
+/// Threads. stepMark, settled and abort from any thread; attach and destruction from the
 /// thread that makes and destroys the communicator, with no call under way.
 /// Cost. A call pays one look-up, two clock reads and one ring push; see bench/gate.
 /// Errors. Never fails the program: what goes wrong switches tuning off and is noted in the record.
@@ -49,7 +49,6 @@ class TuningSession {
   TuningSession& operator=(const TuningSession&) = delete;
 
   void stepMark() noexcept;                     // acclStepMark
-  void exposed(int64_t ns) noexcept;            // the program waited this long for communication
   [[nodiscard]] bool settled() const noexcept;  // acclCommTuned
   void abort() noexcept;  // ends waits at fences: before Abort, Finalize and Destroy
 

@@ -15,6 +15,7 @@ void SessionGate::report(const CallRecord& r) noexcept {
   if (mine_.firstCallNs.load(std::memory_order_relaxed) == 0)
     mine_.firstCallNs.store(r.arrivedNs, std::memory_order_relaxed);
   mine_.lastCallNs.store(r.finishedNs, std::memory_order_relaxed);
+  mine_.exposedNs.store(Exposure::totalNs() - exposedBefore_, std::memory_order_relaxed);
   if ((r.callIndex & board_.skipMask()) != 0) return;
   const bool failed = r.failed || !(r.asked == r.inEffect);
   mine_.samples.push({r.taskKey, r.callIndex, r.inEffect, r.arrivedNs, r.finishedNs, failed, 0});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agree/agreement.h"
+#include "edge/cpu/exposure.h"
 #include "edge/cpu/sample_board.h"
 #include "model/gate.h"
 
@@ -14,7 +15,10 @@ namespace autoccl {
 class SessionGate final : public CallGate {
  public:
   SessionGate(Agreement& agreement, SampleBoard& board, int rank) noexcept
-      : agreement_(agreement), board_(board), mine_(board.of(rank)) {}
+      : agreement_(agreement), board_(board), mine_(board.of(rank)) {
+    Exposure::open();
+  }
+  ~SessionGate() override { Exposure::close(); }
 
   Ticket take(const Task& task, const Config& fallback) noexcept override {
     Task own = task;
@@ -30,6 +34,7 @@ class SessionGate final : public CallGate {
   Agreement& agreement_;
   SampleBoard& board_;
   RankBoard& mine_;
+  int64_t exposedBefore_ = Exposure::totalNs();
 };
 
 }  // namespace autoccl

@@ -39,8 +39,12 @@ acclResult_t start(acclComm_t* comm, const Communicator::Options& options, bool 
   return result;
 }
 
-bool blockingOf(const acclConfig_t* config) { return config == nullptr || config->blocking != 0; }
-const char* nameOf(const acclConfig_t* config) { return config != nullptr ? config->name : nullptr; }
+bool blockingOf(const acclConfig_t* config) {
+  return config == nullptr || config->blocking != 0;
+}
+const char* nameOf(const acclConfig_t* config) {
+  return config != nullptr ? config->name : nullptr;
+}
 
 /// Colors and keys of all ranks, by an AllGather that no tuner sees.
 std::vector<std::pair<int, int>> gatherColors(acclComm_t comm, int color, int key) {
@@ -59,7 +63,8 @@ std::vector<std::pair<int, int>> gatherColors(acclComm_t comm, int color, int ke
   return all;
 }
 
-acclResult_t split(acclComm_t parent, int color, int key, acclComm_t* comm, const acclConfig_t* config) {
+acclResult_t split(acclComm_t parent, int color, int key, acclComm_t* comm,
+                   const acclConfig_t* config) {
   const auto all = gatherColors(parent, color, key);
   const int number = parent->splits++;
   *comm = nullptr;
@@ -72,9 +77,10 @@ acclResult_t split(acclComm_t parent, int color, int key, acclComm_t* comm, cons
     rank += k < key || (k == key && r < parent->rank);
   }
   char token[64];
-  std::snprintf(token, sizeof token, "split-%016llx-%d-%d", static_cast<unsigned long long>(parent->engine().session()),
-                number, color);
-  return start(comm, optionsFor(uniqueIdFrom(token), rank, nRanks, nameOf(config)), blockingOf(config));
+  std::snprintf(token, sizeof token, "split-%016llx-%d-%d",
+                static_cast<unsigned long long>(parent->engine().session()), number, color);
+  return start(comm, optionsFor(uniqueIdFrom(token), rank, nRanks, nameOf(config)),
+               blockingOf(config));
 }
 
 }  // namespace
@@ -124,7 +130,8 @@ acclResult_t acclGetUniqueId(acclUniqueId* id) {
   });
 }
 
-acclResult_t acclCommInitRankConfig(acclComm_t* comm, int nRanks, acclUniqueId id, int rank, const acclConfig_t* config) {
+acclResult_t acclCommInitRankConfig(acclComm_t* comm, int nRanks, acclUniqueId id, int rank,
+                                    const acclConfig_t* config) {
   return guarded([&] {
     needs(comm != nullptr, "comm is NULL", "an address");
     *comm = nullptr;
@@ -152,7 +159,8 @@ acclResult_t acclCommInitAll(acclComm_t* comms, int nRanks) {
     acclResult_t result = acclSuccess;
     for (const auto& comm : all)
       if (const acclResult_t started = comm->awaitStart(); started != acclSuccess) result = started;
-    for (int r = 0; r < nRanks; ++r) comms[r] = result == acclSuccess ? all[static_cast<size_t>(r)].release() : nullptr;
+    for (int r = 0; r < nRanks; ++r)
+      comms[r] = result == acclSuccess ? all[static_cast<size_t>(r)].release() : nullptr;
     return result;
   });
 }
@@ -162,12 +170,15 @@ acclResult_t acclCommInitFromEnv(acclComm_t* comm) {
     needs(comm != nullptr, "comm is NULL", "an address");
     *comm = nullptr;
     static std::atomic<int> made{0};
-    const JobPlace place = jobPlace([](const char* name) -> const char* { return std::getenv(name); });
-    return start(comm, optionsFor(idOf(place, made.fetch_add(1)), place.rank, place.nRanks, nullptr), true);
+    const JobPlace place =
+        jobPlace([](const char* name) -> const char* { return std::getenv(name); });
+    return start(
+        comm, optionsFor(idOf(place, made.fetch_add(1)), place.rank, place.nRanks, nullptr), true);
   });
 }
 
-acclResult_t acclCommSplit(acclComm_t comm, int color, int key, acclComm_t* newComm, const acclConfig_t* config) {
+acclResult_t acclCommSplit(acclComm_t comm, int color, int key, acclComm_t* newComm,
+                           const acclConfig_t* config) {
   return guarded([&] {
     if (const acclResult_t state = usable(comm); state != acclSuccess) return state;
     needs(newComm != nullptr, "newComm is NULL", "an address");
@@ -199,6 +210,7 @@ acclResult_t acclCommAbort(acclComm_t comm) {
   return guarded([&] {
     needs(comm != nullptr, "the communicator is NULL", "a communicator");
     if (comm->state() == acclComm::State::kStarting) (void)comm->awaitStart();
+    if (comm->tuning() != nullptr) comm->tuning()->abort();
     if (comm->state() == acclComm::State::kReady) comm->engine().abort();
     return acclSuccess;
   });
@@ -206,16 +218,19 @@ acclResult_t acclCommAbort(acclComm_t comm) {
 
 acclResult_t acclCommGetAsyncError(acclComm_t comm, acclResult_t* asyncError) {
   return guarded([&] {
-    needs(comm != nullptr && asyncError != nullptr, "an argument is NULL", "a communicator and an address");
+    needs(comm != nullptr && asyncError != nullptr, "an argument is NULL",
+          "a communicator and an address");
     *asyncError = comm->health();
-    if (*asyncError == acclSuccess && !comm->blocking && !comm->laneIdle()) *asyncError = acclInProgress;
+    if (*asyncError == acclSuccess && !comm->blocking && !comm->laneIdle())
+      *asyncError = acclInProgress;
     return acclSuccess;
   });
 }
 
 acclResult_t acclCommCount(acclComm_t comm, int* count) {
   return guarded([&] {
-    needs(comm != nullptr && count != nullptr, "an argument is NULL", "a communicator and an address");
+    needs(comm != nullptr && count != nullptr, "an argument is NULL",
+          "a communicator and an address");
     *count = comm->nRanks;
     return acclSuccess;
   });
@@ -223,7 +238,8 @@ acclResult_t acclCommCount(acclComm_t comm, int* count) {
 
 acclResult_t acclCommUserRank(acclComm_t comm, int* rank) {
   return guarded([&] {
-    needs(comm != nullptr && rank != nullptr, "an argument is NULL", "a communicator and an address");
+    needs(comm != nullptr && rank != nullptr, "an argument is NULL",
+          "a communicator and an address");
     *rank = comm->rank;
     return acclSuccess;
   });

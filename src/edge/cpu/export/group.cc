@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "edge/cpu/exposure.h"
+
 namespace autoccl {
 namespace {
 
@@ -16,7 +18,9 @@ Group& group() {
   return g;
 }
 
-acclResult_t brokenResult(acclComm_t comm) { return refuse(comm->health(), comm->failureText()); }
+acclResult_t brokenResult(acclComm_t comm) {
+  return refuse(comm->health(), comm->failureText());
+}
 
 // ---- one call ----
 
@@ -40,10 +44,12 @@ void runLater(const UserCall& user, Stream& stream) {
 }
 
 acclResult_t runNow(const UserCall& user) {
+  const Exposure::Wait wait;
   Communicator& engine = user.comm->engine();
   uint8_t state = 0;
-  const bool done = user.isLetter ? engine.executeMail({&user.letter, 1}, {&state, 1}, engine.issueMail())
-                                  : engine.execute(user.call, engine.issue(user.call));
+  const bool done = user.isLetter
+                        ? engine.executeMail({&user.letter, 1}, {&state, 1}, engine.issueMail())
+                        : engine.execute(user.call, engine.issue(user.call));
   return done ? acclSuccess : brokenResult(user.comm);
 }
 
@@ -82,8 +88,10 @@ struct Bundle {
 
   void run() noexcept {
     for (const Step& step : steps) {
-      if (step.call != nullptr) comm->engine().execute(step.call->call, step.issue);
-      else comm->engine().executeMail(letters, state, step.issue);
+      if (step.call != nullptr)
+        comm->engine().execute(step.call->call, step.issue);
+      else
+        comm->engine().executeMail(letters, state, step.issue);
     }
   }
 };
@@ -95,7 +103,8 @@ struct Batch {
 
   void prepare() {
     for (const UserCall& user : calls) {
-      auto found = std::find_if(bundles.begin(), bundles.end(), [&](const Bundle& b) { return b.comm == user.comm; });
+      auto found = std::find_if(bundles.begin(), bundles.end(),
+                                [&](const Bundle& b) { return b.comm == user.comm; });
       if (found == bundles.end()) {
         bundles.emplace_back().comm = user.comm;
         found = bundles.end() - 1;
@@ -154,8 +163,12 @@ acclResult_t endGroup(Group& g) {
 
 }  // namespace
 
-bool groupOpen() noexcept { return group().depth > 0; }
-void groupAddStart(acclComm_t comm) { group().starting.push_back(comm); }
+bool groupOpen() noexcept {
+  return group().depth > 0;
+}
+void groupAddStart(acclComm_t comm) {
+  group().starting.push_back(comm);
+}
 
 acclResult_t submit(const UserCall& user) {
   if (!groupOpen()) return dispatch(user);

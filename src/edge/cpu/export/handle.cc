@@ -41,7 +41,9 @@ acclResult_t usable(acclComm_t comm) noexcept {
     case acclComm::State::kReady:
       return comm->engine().broken() ? refuse(comm->health(), comm->failureText()) : acclSuccess;
     case acclComm::State::kStarting:
-      return refuse(acclInProgress, "the communicator is still starting; ask acclCommGetAsyncError until it is ready");
+      return refuse(
+          acclInProgress,
+          "the communicator is still starting; ask acclCommGetAsyncError until it is ready");
     case acclComm::State::kFailed:
       return refuse(comm->health(), comm->failureText());
     case acclComm::State::kFinalized:
@@ -58,13 +60,16 @@ Communicator::Options optionsFor(const UniqueId& id, int rank, int nRanks, const
   options.nRanks = nRanks;
   options.name = name != nullptr ? name : "comm" + std::to_string(made.fetch_add(1));
   options.timeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_INIT_TIMEOUT") * 1e9);
+  options.sharedAreaBytes = TuningSession::sharedBytes(nRanks);
   options.pinned = settingText("AUTOCCL_CONFIG");
   return options;
 }
 
 }  // namespace autoccl
 
-acclComm::~acclComm() { close(); }
+acclComm::~acclComm() {
+  close();
+}
 
 void acclComm::start(autoccl::Communicator::Options options) {
   rank = options.rank;
@@ -74,6 +79,7 @@ void acclComm::start(autoccl::Communicator::Options options) {
     autoccl::Failure failure;
     try {
       engine_ = std::make_unique<autoccl::Communicator>(options);
+      tuning_ = autoccl::TuningSession::attach(*engine_);
       state = State::kReady;
     } catch (const autoccl::Error& e) {
       failure = {e.code(), e.what()};
@@ -111,6 +117,7 @@ bool acclComm::laneIdle() const {
 void acclComm::close() {
   if (starter_.joinable()) starter_.join();
   lane_.reset();
+  tuning_.reset();
   engine_.reset();
 }
 

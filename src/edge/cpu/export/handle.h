@@ -13,6 +13,7 @@
 
 #include "autoccl/autoccl.h"
 #include "base/error.h"
+#include "edge/cpu/session.h"
 #include "engine/communicator.h"
 #include "engine/stream.h"
 
@@ -38,6 +39,8 @@ struct acclComm {
 
   /// Valid from kReady on.
   [[nodiscard]] autoccl::Communicator& engine() const noexcept { return *engine_; }
+  /// Null where tuning is off.
+  [[nodiscard]] autoccl::TuningSession* tuning() const noexcept { return tuning_.get(); }
   /// The thread of work that nobody waits for; started at its first use.
   autoccl::Stream& lane();
   [[nodiscard]] bool laneIdle() const;
@@ -52,17 +55,18 @@ struct acclComm {
   static constexpr int kFirstScaledOp = 16;
   struct ScaledOp {
     bool used = false;
-    double factor = 1;           // immediate
+    double factor = 1;             // immediate
     const void* device = nullptr;  // or read at each call
     acclDataType_t datatype = acclFloat32;
   };
   std::vector<ScaledOp> scaledOps;
   std::mutex scaledMutex;
-  int splits = 0;                 // made so far; alike on all ranks
+  int splits = 0;  // made so far; alike on all ranks
 
  private:
   std::atomic<State> state_{State::kStarting};
   std::unique_ptr<autoccl::Communicator> engine_;
+  std::unique_ptr<autoccl::TuningSession> tuning_;  // uses the engine: goes before it
   std::unique_ptr<autoccl::Stream> lane_;
   mutable std::mutex mutex_;
   std::condition_variable started_;
@@ -104,7 +108,8 @@ acclResult_t guarded(const Body& body) noexcept {
 [[nodiscard]] acclResult_t usable(acclComm_t comm) noexcept;
 
 /// Options from the environment for a communicator of this place.
-[[nodiscard]] Communicator::Options optionsFor(const UniqueId& id, int rank, int nRanks, const char* name);
+[[nodiscard]] Communicator::Options optionsFor(const UniqueId& id, int rank, int nRanks,
+                                               const char* name);
 
 /// True between acclGroupStart and acclGroupEnd; such a start is waited for at the group's end.
 [[nodiscard]] bool groupOpen() noexcept;

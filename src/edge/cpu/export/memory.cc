@@ -5,7 +5,9 @@
 namespace autoccl {
 namespace {
 
-void* handleOf(uint32_t region) { return reinterpret_cast<void*>(static_cast<uintptr_t>(region)); }
+void* handleOf(uint32_t region) {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(region));
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ acclResult_t acclMemFree(void* ptr) {
 acclResult_t acclCommRegister(acclComm_t comm, void* ptr, size_t bytes, void** handle) {
   return guarded([&] {
     if (const acclResult_t state = usable(comm); state != acclSuccess) return state;
-    if (ptr == nullptr || handle == nullptr) return refuse(acclInvalidArgument, "ptr or handle is NULL");
+    if (ptr == nullptr || handle == nullptr)
+      return refuse(acclInvalidArgument, "ptr or handle is NULL");
     *handle = handleOf(Regions::ofProcess().remap(ptr, bytes));
     return acclSuccess;
   });
@@ -43,7 +46,8 @@ acclResult_t acclCommRegister(acclComm_t comm, void* ptr, size_t bytes, void** h
 acclResult_t acclCommDeregister(acclComm_t comm, void* handle) {
   return guarded([&] {
     if (comm == nullptr) return refuse(acclInvalidArgument, "the communicator is NULL");
-    if (handle != nullptr) (void)Regions::ofProcess().unmap(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
+    if (handle != nullptr)
+      (void)Regions::ofProcess().unmap(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)));
     return acclSuccess;
   });
 }

@@ -1,10 +1,13 @@
 // Streams and events of the C interface.
+#include "edge/cpu/exposure.h"
 #include "handle.h"
 
 namespace autoccl {
 namespace {
 
-acclResult_t isNull(const char* what) { return refuse(acclInvalidArgument, std::string(what) + " is NULL"); }
+acclResult_t isNull(const char* what) {
+  return refuse(acclInvalidArgument, std::string(what) + " is NULL");
+}
 
 }  // namespace
 
@@ -31,13 +34,15 @@ acclResult_t acclStreamDestroy(acclStream_t stream) {
 
 acclResult_t acclStreamSynchronize(acclStream_t stream) {
   return guarded([&] {
+    const Exposure::Wait wait;
     if (stream != nullptr) stream->stream.synchronize();
     return acclSuccess;
   });
 }
 
 acclResult_t acclStreamQuery(acclStream_t stream) {
-  return guarded([&] { return stream == nullptr || stream->stream.idle() ? acclSuccess : acclInProgress; });
+  return guarded(
+      [&] { return stream == nullptr || stream->stream.idle() ? acclSuccess : acclInProgress; });
 }
 
 acclResult_t acclStreamWaitEvent(acclStream_t stream, acclEvent_t event) {
@@ -59,8 +64,10 @@ acclResult_t acclStreamWaitEvent(acclStream_t stream, acclEvent_t event) {
 acclResult_t acclLaunchHostFunc(acclStream_t stream, void (*fn)(void*), void* arg) {
   return guarded([&] {
     if (fn == nullptr) return isNull("fn");
-    if (stream == nullptr) fn(arg);
-    else stream->stream.enqueue([fn, arg] { fn(arg); });
+    if (stream == nullptr)
+      fn(arg);
+    else
+      stream->stream.enqueue([fn, arg] { fn(arg); });
     return acclSuccess;
   });
 }
@@ -92,6 +99,7 @@ acclResult_t acclEventRecord(acclEvent_t event, acclStream_t stream) {
 acclResult_t acclEventSynchronize(acclEvent_t event) {
   return guarded([&] {
     if (event == nullptr) return isNull("event");
+    const Exposure::Wait wait;
     event->event->wait(event->event->lastMark());
     return acclSuccess;
   });
@@ -103,9 +111,11 @@ acclResult_t acclEventElapsedTime(float* ms, acclEvent_t start, acclEvent_t end)
     for (const acclEvent_t event : {start, end}) {
       const uint64_t mark = event->event->lastMark();
       if (mark == 0) return refuse(acclInvalidArgument, "an event was never recorded");
-      if (!event->event->done(mark)) return refuse(acclInProgress, "an event has not been passed yet");
+      if (!event->event->done(mark))
+        return refuse(acclInProgress, "an event has not been passed yet");
     }
-    *ms = static_cast<float>(static_cast<double>(end->event->timeNs() - start->event->timeNs()) * 1e-6);
+    *ms = static_cast<float>(static_cast<double>(end->event->timeNs() - start->event->timeNs()) *
+                             1e-6);
     return acclSuccess;
   });
 }

@@ -9,7 +9,8 @@ namespace autoccl {
 namespace {
 
 acclResult_t copyText(const std::string& text, char* to, size_t size) {
-  if (to == nullptr || size == 0) return refuse(acclInvalidArgument, "the text's place is NULL or empty");
+  if (to == nullptr || size == 0)
+    return refuse(acclInvalidArgument, "the text's place is NULL or empty");
   const size_t n = std::min(text.size(), size - 1);
   std::memcpy(to, text.data(), n);
   to[n] = 0;
@@ -22,7 +23,8 @@ std::string spaceText(const Space& space) {
     for (size_t nc = 0; nc < s.channels.size(); ++nc)
       for (size_t nt = 0; nt < s.threads.size(); ++nt)
         for (size_t c = 0; c < s.chunks.size(); ++c)
-          if (const Config config = s.at(nc, nt, c); space.valid(config)) text += toText(config) + "\n";
+          if (const Config config = s.at(nc, nt, c); space.valid(config))
+            text += toText(config) + "\n";
   return text;
 }
 
@@ -44,21 +46,26 @@ acclResult_t acclCommPinConfig(acclComm_t comm, const char* spec) {
 
 acclResult_t acclCommLastConfig(acclComm_t comm, char* spec, size_t size) {
   return guarded([&] {
-    if (comm == nullptr || comm->state() == acclComm::State::kStarting || comm->state() == acclComm::State::kFailed)
+    if (comm == nullptr || comm->state() == acclComm::State::kStarting ||
+        comm->state() == acclComm::State::kFailed)
       return usable(comm);
     return copyText(toText(comm->engine().lastConfig()), spec, size);
   });
 }
 
-acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes, char* text, size_t size, size_t* needed) {
+acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes, char* text,
+                           size_t size, size_t* needed) {
   return guarded([&] {
     if (const acclResult_t state = usable(comm); state != acclSuccess) return state;
     const auto which = fromText<Collective>(collective != nullptr ? collective : "");
     if (!which) {
       std::string allowed;
-      for (int i = 0; i < kCollectives; ++i) allowed += (i ? ", " : "") + std::string(toText(static_cast<Collective>(i)));
-      throw Error(ErrorCode::kUsage, "unknown collective '" + std::string(collective != nullptr ? collective : "") + "'",
-                  "allowed: " + allowed);
+      for (int i = 0; i < kCollectives; ++i)
+        allowed += (i ? ", " : "") + std::string(toText(static_cast<Collective>(i)));
+      throw Error(
+          ErrorCode::kUsage,
+          "unknown collective '" + std::string(collective != nullptr ? collective : "") + "'",
+          "allowed: " + allowed);
     }
     Task task;
     task.communicator = comm->engine().session();
@@ -74,15 +81,18 @@ acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes
 
 acclResult_t acclCommTuned(acclComm_t comm, int* tuned) {
   return guarded([&] {
-    if (comm == nullptr || tuned == nullptr) return refuse(acclInvalidArgument, "an argument is NULL");
-    *tuned = 1;
+    if (comm == nullptr || tuned == nullptr)
+      return refuse(acclInvalidArgument, "an argument is NULL");
+    *tuned = comm->tuning() == nullptr || comm->tuning()->settled() ? 1 : 0;
     return acclSuccess;
   });
 }
 
 acclResult_t acclStepMark(acclComm_t comm) {
   return guarded([&] {
-    return usable(comm);
+    const acclResult_t result = usable(comm);
+    if (result == acclSuccess && comm->tuning() != nullptr) comm->tuning()->stepMark();
+    return result;
   });
 }
 
