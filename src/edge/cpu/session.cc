@@ -177,8 +177,6 @@ TuningSession::~TuningSession() = default;
 void TuningSession::stepMark() noexcept {
   impl_->stepMark();
 }
-impl_->exposed(ns);
-}
 bool TuningSession::settled() const noexcept {
   return impl_->settled();
 }
