@@ -28,7 +28,6 @@ uint32_t regionOf(const void* buffer, uint64_t bytes) noexcept {
 
 Task Communicator::taskOf(const Call& call) noexcept {
   Task task;
-  task.communicator = session();
   task.collective = call.collective;
   task.dtype = call.dtype;
   task.op = reduces(call.collective) ? call.op : ReduceOp::kSum;

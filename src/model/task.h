@@ -12,7 +12,7 @@ namespace autoccl {
 /// nBytes as NCCL counts it (element size x larger of total send and receive count).
 /// bytes is the size class the engine tunes (see sizeClass); it is what enters the key.
 struct Task {
-  uint64_t communicator = 0;  // instance; 0 in pure tests
+  uint64_t communicator = 0;  // 0: the one whose table holds the task, as with the CPU engine
   Collective collective = Collective::kAllReduce;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;

@@ -9,8 +9,8 @@
 namespace autoccl {
 
 /// Config of each call from the agreed table; stamps of each call onto the board.
-/// Tasks are known here without their communicator: the table is this communicator's own, and so a
-/// task's key is the same in the next run (journal, profile).
+/// Tasks carry no communicator: the table is this communicator's own, and so a task's key is the
+/// same in the next run (journal, profile).
 /// HOT: every function, as CallGate says. report is called by one thread at a time.
 class SessionGate final : public CallGate {
  public:
@@ -21,9 +21,7 @@ class SessionGate final : public CallGate {
   ~SessionGate() override { Exposure::close(); }
 
   Ticket take(const Task& task, const Config& fallback) noexcept override {
-    Task own = task;
-    own.communicator = 0;
-    return agreement_.take(own, fallback);
+    return agreement_.take(task, fallback);
   }
   bool resolve(Ticket ticket, Config& config) noexcept override {
     return agreement_.resolve(ticket, config);

@@ -68,7 +68,6 @@ acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes
           "allowed: " + allowed);
     }
     Task task;
-    task.communicator = comm->engine().session();
     task.collective = *which;
     task.dtype = DataType::kFloat32;
     task.nRanks = comm->nRanks;
