@@ -12,6 +12,7 @@ namespace {
 constexpr uint32_t kSpinsAlone = 2000;  // pauses before a rank with a CPU of its own gives it up
 constexpr uint32_t kSpinsCrowded = 20;  // more ranks than CPUs: who waits is in the way
 constexpr int64_t kQuarantineNs = 4'000'000'000;
+constexpr int64_t kLastWordsNs = 200'000'000;
 constexpr uint64_t kStreamBytes = uint64_t{32} << 20;  // from here non-temporal stores pay
 
 bool overlap(uint64_t a, uint64_t aBytes, uint64_t b, uint64_t bBytes) noexcept {
@@ -282,11 +283,10 @@ bool Communicator::broken() const noexcept {
 
 void Communicator::breakWith(ErrorCode code, const std::string& text) noexcept {
   Control& control = layout_.control();
-  uint32_t whole = 0;
-  if (control.epoch.compare_exchange_strong(whole, 1, std::memory_order_seq_cst)) {
+  int32_t nobody = 0;
+  if (control.brokenBy.compare_exchange_strong(nobody, rank() + 1, std::memory_order_seq_cst))
     control.brokenCode.store(static_cast<int32_t>(code), std::memory_order_release);
-    control.brokenBy.store(rank(), std::memory_order_release);
-  }
+  control.epoch.store(1, std::memory_order_seq_cst);
   const std::lock_guard lock(failureMutex_);
   if (!failure_)
     failure_ = Failure{code, options_.name + ", rank " + std::to_string(rank()) + ": " + text};
@@ -297,9 +297,13 @@ void Communicator::abort() noexcept {
 }
 
 void Communicator::explainBreak() noexcept {
-  const int dead = liveness_.findDead([&](int r) {
+  const auto missing = [&](int r) {
     return !reached(layout_.info(r).leftCall.load(std::memory_order_acquire), calls_);
-  });
+  };
+  int dead = liveness_.findDead(missing);
+  // A process that is on its way out refuses copies a little before it counts as ended.
+  for (const int64_t until = nowNs() + kLastWordsNs; dead < 0 && !broken() && nowNs() < until;)
+    dead = liveness_.findDead(missing);
   const std::string where = flight_.call ? " during call " + std::to_string(calls_) + " (" +
                                                std::string(toText(flight_.shape.collective)) + ")"
                                          : "";
@@ -310,7 +314,8 @@ void Communicator::explainBreak() noexcept {
     breakWith(ErrorCode::kSystem, "a copy between processes was refused" + where);
   else
     breakWith(static_cast<ErrorCode>(layout_.control().brokenCode.load(std::memory_order_acquire)),
-              "rank " + std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire)) +
+              "rank " +
+                  std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire) - 1) +
                   " broke the communicator" + where);
   quarantine();
 }
@@ -337,7 +342,7 @@ Failure Communicator::failure() const {
   if (failure_) return *failure_;
   return {static_cast<ErrorCode>(layout_.control().brokenCode.load(std::memory_order_acquire)),
           options_.name + ": broken by rank " +
-              std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire))};
+              std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire) - 1)};
 }
 
 Config Communicator::defaultFor(const Task& task) const noexcept {

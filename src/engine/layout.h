@@ -66,7 +66,7 @@ struct StageFlags {
 
 struct alignas(64) Control {
   std::atomic<uint32_t> epoch{0};      // not 0: broken; every wait and claim ends
-  std::atomic<int32_t> brokenBy{-1};   // the rank that said so
+  std::atomic<int32_t> brokenBy{0};    // 1 + the rank that said so
   std::atomic<int32_t> brokenCode{0};  // its ErrorCode
   std::atomic<uint32_t> cmaDenied{0};  // some rank may not read some other
   std::atomic<uint32_t> finalized{0};  // ranks that have finalized
