@@ -44,6 +44,9 @@ std::string usageText(const CLI::ParseError& error, const std::string& first) {
 
 void addAll(CLI::App& app) {
   app.set_version_flag("--version", "autoccl " AUTOCCL_VERSION);
+  app.add_flag_callback(
+         "--help-markdown", [] { throw CLI::CallForAllHelp(); }, "")
+      ->group("");
   app.require_subcommand(1);
   app.footer(kFooter);
   for (const Command& command : commands()) {
@@ -52,7 +55,24 @@ void addAll(CLI::App& app) {
   }
 }
 
+void appendHelp(const CLI::App& app, const std::string& name, std::string& out) {
+  out += "\n## " + name + "\n\n```\n" + app.help(name) + "```\n";
+  for (const CLI::App* sub : app.get_subcommands(nullptr))
+    appendHelp(*sub, name + " " + sub->get_name(), out);
+}
+
 }  // namespace
+
+std::string helpMarkdown() {
+  CLI::App app{kAbout, "autoccl"};
+  addAll(app);
+  std::string out =
+      "# The command line\n\nWhat `--help` prints for every command; made by `autoccl "
+      "--help-markdown`, and a test holds that\nit is current. `docs/formats.md` has the files and "
+      "JSON documents.\n";
+  appendHelp(app, "autoccl", out);
+  return out;
+}
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
@@ -63,6 +83,7 @@ const std::vector<Command>& commands() {
        addExplain},
       {"profile", "Show, check or compare what was learned on a machine.", addProfile},
       {"report", "Make one HTML page of a run's record.", addReport},
+      {"tune", "Tune given collectives and sizes now, for programs to come.", addTune},
       {"settings", "Print every variable: value, source, default, what is allowed, effect.",
        addSettings},
   };
@@ -76,8 +97,9 @@ int runCommandLine(int argc, const char* const* argv) noexcept try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
     return app.exit(e);
-  } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e);
+  } catch (const CLI::CallForAllHelp&) {
+    std::fputs(helpMarkdown().c_str(), stdout);
+    return kDone;
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct ExitWith {
   int status = kDone;
 };
 
+/// docs/cli.md: the help of every command.
+[[nodiscard]] std::string helpMarkdown();
+
 /// Parses and runs. Errors go to stderr, one line each. Never throws.
 [[nodiscard]] int runCommandLine(int argc, const char* const* argv) noexcept;
 
@@ -32,6 +36,7 @@ void addProfile(CLI::App& app);
 void addReport(CLI::App& app);
 void addRun(CLI::App& app);
 void addBench(CLI::App& app);
+void addTune(CLI::App& app);
 void addSettings(CLI::App& app);
 
 }  // namespace autoccl::cli

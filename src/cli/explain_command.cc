@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/learned.h"
 #include "cli/output.h"
+#include "cli/space_probe.h"
 #include "report/explanation.h"
 
 namespace autoccl::cli {
@@ -14,7 +15,7 @@ namespace {
 struct Options {
   std::vector<std::string> words;  // [FILE] [TASK...] as given
   std::string json;
-  bool history = false;
+  bool history = false, space = false;
 };
 
 /// The first word is a file if there is one of that name or it looks like a path; the rest is the
@@ -50,11 +51,17 @@ std::vector<const T*> chosen(const std::vector<T>& all, const std::string& query
   return found;
 }
 
+/// Asked of the engine on this machine, with the record's default time.
+std::string spaceOf(const TaskRecord& t) {
+  return spaceText(SpaceProbe(t.task.nRanks).facts(t.task, t.defaultUs));
+}
+
 void explainRecord(const Options& o, const Learned& learned, const std::string& task) {
   Json list = Json::list();
   std::string text;
   for (const TaskRecord* t : chosen(learned.record->tasks, task, learned.path)) {
     text += (text.empty() ? "" : "\n") + explain(*t);
+    if (o.space) text += spaceOf(*t);
     if (o.history) text += "\n" + historyText(*t, terminalWidth());
     list.add(explanationJson(*t));
   }
@@ -76,8 +83,10 @@ Json entryJson(const ProfileEntry& e) {
 }
 
 void explainProfile(const Options& o, const Learned& learned, const std::string& task) {
-  if (o.history)
-    throw Error(ErrorCode::kUsage, "--history: " + learned.path + " is a profile, which keeps none",
+  if (o.history || o.space)
+    throw Error(ErrorCode::kUsage,
+                std::string(o.history ? "--history: " : "--space: ") + learned.path +
+                    " is a profile, not a run record",
                 "give what autoccl run --json wrote");
   Json list = Json::list();
   std::string text;
@@ -107,6 +116,9 @@ void addExplain(CLI::App& app) {
                  "words of the tasks to explain, as allreduce 1M (default: all).")
       ->type_name("[FILE] [TASK]");
   app.add_flag("--history", o->history, "Also prints every block of measured calls.");
+  app.add_flag(
+      "--space", o->space,
+      "Also prints the subspaces, their configs and what an exhaustive search would take.");
   app.add_option("--json", o->json,
                  "Writes the explanations as JSON (- is stdout, instead of text).")
       ->type_name("FILE");

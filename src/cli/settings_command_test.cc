@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <regex>
 
 #include "base/error.h"
+#include "base/settings.h"
+#include "cli/commands.h"
 #include "cli/output.h"
+#include "tune/policy.h"
 
 namespace autoccl::cli {
 namespace {
@@ -13,6 +19,45 @@ namespace {
 TEST(SettingsCommand, ThePageInDocsIsCurrent) {
   EXPECT_EQ(readInput(AUTOCCL_SOURCE_DIR "/docs/settings.md"), settingsMarkdown())
       << "run: autoccl settings --markdown > docs/settings.md";
+}
+
+TEST(Help, ThePageInDocsIsCurrent) {
+  EXPECT_EQ(readInput(AUTOCCL_SOURCE_DIR "/docs/cli.md"), helpMarkdown())
+      << "run: autoccl --help-markdown > docs/cli.md";
+}
+
+TEST(Help, EveryOptionOfEveryCommandIsExplained) {
+  CLI::App app{"", "autoccl"};
+  for (const Command& command : commands()) {
+    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.help));
+    command.add(*sub);
+    for (const CLI::Option* option : sub->get_options())
+      EXPECT_TRUE(option->get_group().empty() || !option->get_description().empty())
+          << command.name << " " << option->get_name();
+  }
+}
+
+TEST(SettingsCommand, EveryVariableNamedInTheSourceIsInTheTable) {
+  const std::regex name("\"(AUTOCCL_[A-Z_]+)\"");
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(AUTOCCL_SOURCE_DIR "/src")) {
+    const std::string path = file.path();
+    if (!path.ends_with(".cc") || path.ends_with("_test.cc")) continue;
+    const std::string text = readInput(path);
+    for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) {
+      const auto& rows = settingRows();
+      EXPECT_TRUE(std::any_of(rows.begin(), rows.end(),
+                              [&](const auto& r) { return r.name == (*at)[1].str(); }))
+          << path << ": " << (*at)[1];
+    }
+  }
+}
+
+TEST(SettingsCommand, ThePoliciesAllowedAreThePoliciesThereAre) {
+  std::string names;
+  for (const std::string_view name : policyNames())
+    names += (names.empty() ? "" : "|") + std::string(name);
+  EXPECT_EQ(settingAllowedText("AUTOCCL_POLICY"), names);
 }
 
 TEST(SettingsCommand, AMisspeltVariableIsNamedWithTheNearestOne) {

@@ -189,7 +189,8 @@ class TunedJob {
     try {
       Profile profile = loadProfile(profilePath_, fingerprint_, toText(machine_)).profile;
       const int taken = learn(profile, record);
-      if (taken > 0) saveProfile(profile, profilePath_);
+      if (taken == 0) return;
+      saveProfile(profile, profilePath_);
       notes_.push_back(std::to_string(taken) + " tasks saved in profile " + profilePath_);
     } catch (const Error& error) {
       notes_.push_back(std::string("profile not saved: ") + error.what());

@@ -13,6 +13,7 @@ namespace autoccl {
 namespace {
 
 constexpr size_t kRunnersUp = 5;
+constexpr double kNoSlope = 1e6;  // GB/s: the times did not grow with the size
 
 std::string line(const char* name, const std::string& value) {
   return "  " + std::string(name) + std::string(13 - std::string_view(name).size(), ' ') + value +
@@ -56,7 +57,7 @@ std::string phases(const TaskRecord& task) {
 }
 
 std::string model(const TaskRecord& t) {
-  if (t.modelBetaGBps <= 0) return "";
+  if (t.modelBetaGBps <= 0 || t.modelBetaGBps > kNoSlope) return "";
   char text[128];
   std::snprintf(text, sizeof text, "alpha %s us, %s GB/s, off by %.0f %% on average",
                 figure(t.modelAlphaUs).c_str(), figure(t.modelBetaGBps).c_str(),

@@ -136,8 +136,8 @@ std::string search(const RunRecord& r) {
   }
   return page::section(
       "search", "The search, task by task",
-      "Every dot is a block of measured calls: green won, grey lost, red failed or was "
-      "rejected. Point at one for its config.",
+      "Every dot is a block of measured calls: green won, red failed or was rejected, "
+      "grey was measured only. Point at one for its config.",
       body);
 }
 
