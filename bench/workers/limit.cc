@@ -54,24 +54,51 @@ bool aligned(const Tile& t, size_t from) {
   return true;
 }
 
-template <bool kNonTemporal>
-void moveVectors(const Tile& t, size_t from, size_t to) {
-  for (size_t i = from; i < to; i += 8) {
-    __m256 sum = _mm256_loadu_ps(t.sources[0] + i);
-    for (size_t s = 1; s < t.sources.size(); ++s)
-      sum = _mm256_add_ps(sum, _mm256_loadu_ps(t.sources[s] + i));
-    for (float* d : t.destinations)
-      kNonTemporal ? _mm256_stream_ps(d + i, sum) : _mm256_storeu_ps(d + i, sum);
+constexpr size_t kLine = 16;  // floats of a cache line
+
+/// Whole lines of [from, to). A count of sources or destinations of 0 means: as many as the tile
+/// has.
+template <size_t kSources, size_t kDestinations, bool kNonTemporal>
+void moveLines(const Tile& t, size_t from, size_t to) {
+  const size_t sources = kSources ? kSources : t.sources.size();
+  const size_t destinations = kDestinations ? kDestinations : t.destinations.size();
+  std::array<const float*, kMaxRanks> in;
+  std::array<float*, kMaxRanks> out;
+  std::copy_n(t.sources.begin(), sources, in.begin());
+  std::copy_n(t.destinations.begin(), destinations, out.begin());
+  for (size_t i = from; i < to; i += kLine) {
+    __m256 low = _mm256_loadu_ps(in[0] + i);
+    __m256 high = _mm256_loadu_ps(in[0] + i + 8);
+    for (size_t s = 1; s < sources; ++s) {
+      low = _mm256_add_ps(low, _mm256_loadu_ps(in[s] + i));
+      high = _mm256_add_ps(high, _mm256_loadu_ps(in[s] + i + 8));
+    }
+    for (size_t d = 0; d < destinations; ++d) {
+      kNonTemporal ? _mm256_stream_ps(out[d] + i, low) : _mm256_storeu_ps(out[d] + i, low);
+      kNonTemporal ? _mm256_stream_ps(out[d] + i + 8, high)
+                   : _mm256_storeu_ps(out[d] + i + 8, high);
+    }
   }
 }
 
+template <bool kNonTemporal>
+void moveWhole(const Tile& t, size_t from, size_t to) {
+  const size_t sources = t.sources.size(), destinations = t.destinations.size();
+  if (sources == 1 && destinations == 1) return moveLines<1, 1, kNonTemporal>(t, from, to);
+  if (sources == 1 && destinations == 2) return moveLines<1, 2, kNonTemporal>(t, from, to);
+  if (sources == 2 && destinations == 1) return moveLines<2, 1, kNonTemporal>(t, from, to);
+  if (sources == 2 && destinations == 2) return moveLines<2, 2, kNonTemporal>(t, from, to);
+  if (sources == 4 && destinations == 4) return moveLines<4, 4, kNonTemporal>(t, from, to);
+  moveLines<0, 0, kNonTemporal>(t, from, to);
+}
+
 void moveRange(const Tile& t, size_t from, size_t to, bool nonTemporal) {
-  const size_t whole = from + (to - from) / 8 * 8;
+  const size_t whole = from + (to - from) / kLine * kLine;
   if (nonTemporal && aligned(t, from)) {
-    moveVectors<true>(t, from, whole);
+    moveWhole<true>(t, from, whole);
     _mm_sfence();
   } else {
-    moveVectors<false>(t, from, whole);
+    moveWhole<false>(t, from, whole);
   }
   for (size_t i = whole; i < to; ++i) {
     float sum = 0;

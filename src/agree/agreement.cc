@@ -10,6 +10,7 @@
 namespace autoccl {
 namespace {
 
+constexpr int kMaxTasks = 1 << 16;
 constexpr int64_t kRemindNs = 50'000'000;
 constexpr int64_t kDoubtNs = 1'000'000'000;   // in doubt for so long with the leader's link up: ask
 constexpr int64_t kReopenNs = 300'000'000;    // time for a lost link to come back before asking
@@ -58,7 +59,7 @@ class Agreement::Impl {
   int64_t proposedNs_ = 0;
   int64_t doubtSinceNs_ = 0, askedNs_ = 0;
   int64_t leaderLostNs_ = 0;  // 0: its link is up
-  bool leaderDied_ = false;
+  bool leaderGone_ = false;
   int64_t waitSinceNs_ = 0;
   uint64_t waitVersion_ = 0;
 };
@@ -67,10 +68,14 @@ Agreement::Impl::Impl(Options options, std::unique_ptr<LinkSet> links)
     : table(options.maxTasks, options.fenceTimeoutNs),
       options_(std::move(options)),
       links_(std::move(links)) {
-  if (options_.rank < 0 || options_.rank >= options_.nRanks || options_.maxTasks < 1)
-    throw Error(ErrorCode::kUsage, "agreement: rank " + std::to_string(options_.rank) + " of " +
-                                       std::to_string(options_.nRanks) + ", table of " +
-                                       std::to_string(options_.maxTasks) + " tasks");
+  if (options_.rank < 0 || options_.rank >= options_.nRanks || options_.maxTasks < 1 ||
+      options_.maxTasks > kMaxTasks)
+    throw Error(
+        ErrorCode::kUsage,
+        "agreement: rank " + std::to_string(options_.rank) + " of " +
+            std::to_string(options_.nRanks) + ", table of " + std::to_string(options_.maxTasks) +
+            " tasks",
+        "allowed: a rank below the number of ranks, 1 to " + std::to_string(kMaxTasks) + " tasks");
   if (options_.rank == 0)
     leader_.emplace(options_.nRanks, options_.digest, options_.minHorizonCalls);
   else
@@ -110,9 +115,13 @@ void Agreement::Impl::handle(const LinkEvent& event, int64_t nowNs) {
     case Kind::kDied:
       if (leader_) leader_->died(event.rank, hands());
       if (ofLeader) {
-        leaderDied_ = true;
+        leaderGone_ = true;
         fault_ = "rank 0 died, which led the tuning";
       }
+      break;
+    case Kind::kLeft:
+      if (leader_) leader_->left(hands());
+      leaderGone_ = leaderGone_ || ofLeader;  // either way it gives no verdict any more
       break;
     case Kind::kFault:
       fault_ = "rank " + std::to_string(event.rank) + ": " + event.reason;
@@ -147,7 +156,7 @@ void Agreement::Impl::keepDoubt(int64_t nowNs) {
   const bool shared = links_ && links_->word();
   // Shared memory: nothing but the leader's death needs action before a call has waited too long.
   if (shared) {
-    if (leaderDied_) member_->doubt(hands());
+    if (leaderGone_) member_->doubt(hands());
     return;
   }
   const bool lost = leaderLostNs_ != 0 && nowNs - leaderLostNs_ > kReopenNs;
@@ -183,6 +192,7 @@ int64_t Agreement::Impl::step(int64_t nowNs) {
   if (leader_) leader_->poll(hands());
   if (member_) member_->poll(hands());
   keepTime(nowNs);
+  table.tidy();
   flush();
   if (!broken_ && table.ended() == Ended::kBroken)
     broken_ = "a call waited too long at a fence while the agent thread stood still";

@@ -321,6 +321,37 @@ TEST(Agreement, RefusesAProposalThatNoFrameCanCarry) {
   EXPECT_TRUE(ranks.agree(large).committed) << "as much as the table of a task holds";
 }
 
+TEST(Agreement, RefusesAProposalThatIsNone) {
+  Agreement alone({}, nullptr);
+  const Task t = testTask(64);
+  Proposal twice = changeOf(t, {{0, testConfig(2)}});
+  twice.tasks.push_back(twice.tasks[0]);
+  for (const Proposal& p :
+       {changeOf(t, {}), changeOf(t, {{1, testConfig(2)}}), twice,
+        changeOf(t, {{0, testConfig(0)}}), changeOf(t, {{0, testConfig(2)}, {0, testConfig(3)}})}) {
+    EXPECT_TRUE(alone.propose(p, nowNs()));
+    const auto outcome = alone.outcome();
+    ASSERT_TRUE(outcome);
+    EXPECT_FALSE(outcome->committed);
+    EXPECT_FALSE(outcome->reason.empty());
+  }
+}
+
+TEST(Agreement, ARankThatLeavesEndsTheProposalsAndIsNoFault) {
+  Ranks ranks(LinkKind::kShm, 3);
+  ASSERT_TRUE(ranks.join());
+  ranks.leave(2);
+  EXPECT_TRUE(ranks.stepUntil([&] {
+    return !ranks[0].propose(changeOf(testTask(64), {{0, testConfig(2)}}), ranks.now()) &&
+           !ranks[0].outcome();
+  }));
+  ranks.stepFor(100'000'000);
+  EXPECT_FALSE(ranks[0].off()) << *ranks[0].off();
+  ranks.leave(0);
+  ranks.stepFor(100'000'000);
+  EXPECT_FALSE(ranks[1].off()) << *ranks[1].off();
+}
+
 TEST(Agreement, OneRankAloneAgreesWithItself) {
   Agreement alone({}, nullptr);
   const Task t = testTask(64);

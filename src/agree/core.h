@@ -69,6 +69,7 @@ class LeaderCore {
     std::vector<std::optional<MemberDigest>> digests;  // by rank
     bool joined = false;
     bool frozen = false;
+    bool ending = false;  // a rank has left
     std::optional<std::string> off;
     uint64_t lastVersion = 0;
     std::optional<Outstanding> outstanding;
@@ -78,10 +79,13 @@ class LeaderCore {
 
   LeaderCore(int nRanks, const MemberDigest& own, uint64_t minHorizon);
 
-  /// False while joining, off, frozen or with a version outstanding.
+  /// False while joining, off, frozen, ending or with a version outstanding. A proposal that is
+  /// none (no entries, offsets not ascending from 0, too large) has its outcome at once.
   bool propose(const Proposal& proposal, Hands hands);
   void receive(int from, const Message& message, Hands hands);
   void linkUp(int rank, Hands hands);
+  /// The rank has ended its part in good order: nothing more is agreed, and nothing is wrong.
+  void left(Hands hands);
   /// The rank is known to be dead: no further version can be agreed.
   void died(int rank, Hands hands);
   /// Frames did not come in time: ABORT, unless the verdict stands.

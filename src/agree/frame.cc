@@ -3,14 +3,13 @@
 #include <cstring>
 
 #include "agree/bytes.h"
-#include "base/error.h"
 
 namespace autoccl {
 
-void FrameWriter::append(std::vector<uint8_t>& out, uint8_t type, std::span<const uint8_t> body) {
+bool FrameWriter::append(std::vector<uint8_t>& out, uint8_t type, std::span<const uint8_t> body) {
   const size_t start = out.size();
   const size_t length = kFrameHeader + body.size() + sizeof(MacTag);
-  ACCL_CHECK(length <= kMaxFrame);
+  if (length > kMaxFrame) return false;
   ByteWriter w(out);
   w.put(static_cast<uint32_t>(length));
   w.put(kFrameVersion);
@@ -20,6 +19,7 @@ void FrameWriter::append(std::vector<uint8_t>& out, uint8_t type, std::span<cons
   w.put(sequence_++);
   w.putBytes(body);
   w.putBytes(sipHash128(key_, std::span(out).subspan(start)));
+  return true;
 }
 
 void FrameWriter::rekey(const MacKey& key) {

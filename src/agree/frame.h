@@ -26,8 +26,8 @@ class FrameWriter {
   FrameWriter(const MacKey& key, uint64_t session) : key_(key), session_(session) {}
   /// From the next frame on, another key and sequence 0.
   void rekey(const MacKey& key);
-  /// Appends one frame to `out`. The body must fit kMaxFrame with header and tag.
-  void append(std::vector<uint8_t>& out, uint8_t type, std::span<const uint8_t> body);
+  /// Appends one frame to `out`. False, and nothing appended, where it would pass kMaxFrame.
+  bool append(std::vector<uint8_t>& out, uint8_t type, std::span<const uint8_t> body);
 
  private:
   MacKey key_;

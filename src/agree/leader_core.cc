@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <set>
 
 #include "agree/core.h"
-#include "base/error.h"
 
 namespace autoccl {
 namespace {
@@ -24,9 +24,23 @@ std::string difference(const MemberDigest& a, const MemberDigest& b) {
   return "";
 }
 
-std::string sizeFault(const Proposal& proposal) {
+std::string faultOf(const Proposal& proposal) {
   size_t entries = 0;
-  for (const auto& task : proposal.tasks) entries += task.entries.size();
+  std::set<uint64_t> keys;
+  for (const auto& task : proposal.tasks) {
+    entries += task.entries.size();
+    if (task.taskKey == 0 || !keys.insert(task.taskKey).second)
+      return "the proposal has no task key, or one twice";
+    if (task.entries.empty() || task.entries.front().offset != 0)
+      return "the proposal has a task without an entry at offset 0";
+    for (size_t i = 0; i < task.entries.size(); ++i) {
+      const auto& e = task.entries[i];
+      if (i > 0 && e.offset <= task.entries[i - 1].offset)
+        return "the proposal has offsets that do not ascend";
+      if (e.config.channels == 0 || e.config.threads == 0)
+        return "the proposal has a config without channels or threads";
+    }
+  }
   if (proposal.tasks.size() <= kMaxTasksPerPrepare && entries <= kMaxEntriesPerPrepare) return "";
   return "the proposal has " + std::to_string(proposal.tasks.size()) + " tasks and " +
          std::to_string(entries) + " entries; allowed are " + std::to_string(kMaxTasksPerPrepare) +
@@ -49,7 +63,6 @@ uint64_t& LeaderCore::horizonOf(uint64_t taskKey) {
 Prepare LeaderCore::place(const Proposal& proposal, std::vector<uint64_t>& base, Hands hands) {
   Prepare p{state_.lastVersion, proposal.freeze, {}};
   for (const auto& plan : proposal.tasks) {
-    ACCL_CHECK(!plan.entries.empty() && plan.entries.front().offset == 0);
     base.push_back(hands.calls.nextIndex(plan.taskKey));
     const auto last = state_.lastFrom.find(plan.taskKey);
     const uint64_t above = last == state_.lastFrom.end() ? 0 : last->second + 1;
@@ -63,8 +76,9 @@ Prepare LeaderCore::place(const Proposal& proposal, std::vector<uint64_t>& base,
 }
 
 bool LeaderCore::propose(const Proposal& proposal, Hands hands) {
-  if (!state_.joined || state_.off || state_.frozen || state_.outstanding) return false;
-  if (auto fault = sizeFault(proposal); !fault.empty()) {
+  if (!state_.joined || state_.off || state_.frozen || state_.ending || state_.outstanding)
+    return false;
+  if (auto fault = faultOf(proposal); !fault.empty()) {
     outcome_ = Outcome{false, 0, {}, std::move(fault)};
     return true;
   }
@@ -235,6 +249,11 @@ void LeaderCore::turnOff(std::string reason, Hands hands) {
 
 void LeaderCore::died(int rank, Hands hands) {
   turnOff(nameOf(static_cast<size_t>(rank)) + " died", hands);
+}
+
+void LeaderCore::left(Hands hands) {
+  state_.ending = true;
+  if (state_.outstanding && !state_.outstanding->verdict) decide(false, "a rank has left", hands);
 }
 
 void LeaderCore::deadline(Hands hands) {

@@ -16,6 +16,7 @@ struct LinkEvent {
     kUp,     // a (new) connection: whatever was under way before it is lost
     kDown,   // lost; the link set tries to reopen it
     kDied,   // the rank's process is gone
+    kLeft,   // the rank has ended its part; nothing more comes
     kFault,  // the rank says what this version cannot read; `reason` has the sentence
   };
   Kind kind = Kind::kMessage;

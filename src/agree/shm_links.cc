@@ -1,6 +1,7 @@
 #include "agree/shm_links.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr size_t kRingBytes = size_t{1} << 14;
 constexpr size_t kMaxQueued = size_t{1} << 20;
+constexpr int64_t kLeft = -1;
 constexpr int64_t kWatchNs = 5'000'000;  // between looks at a peer's process
 
 /// One direction. Written by one process, read by one other; positions only grow.
@@ -26,7 +28,8 @@ struct Ring {
   alignas(64) uint8_t bytes[kRingBytes];
 };
 struct alignas(64) Seat {
-  std::atomic<int64_t> pid;  // 0: nobody yet
+  std::atomic<uint64_t> pidSpace;  // written before pid
+  std::atomic<int64_t> pid;        // 0: nobody yet; kLeft: gone in good order
 };
 struct alignas(64) WordCell {
   std::atomic<uint64_t> value;  // version << 2 | state
@@ -57,6 +60,12 @@ bool readRing(Ring& ring, FrameReader& reader) {
   reader.feed({ring.bytes, count - first});
   ring.read.store(read + count, std::memory_order_release);
   return true;
+}
+
+/// The pid namespace of this process; a pid means nothing outside it.
+uint64_t ownPidSpace() {
+  struct stat status {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 int openPidfd(int64_t pid) {
@@ -114,7 +123,8 @@ size_t ShmLinks::requiredBytes(int nRanks) {
 }
 
 ShmLinks::ShmLinks(void* area, size_t bytes, int rank, int nRanks, uint64_t session,
-                   const MacKey& key) {
+                   const MacKey& key)
+    : rank_(rank) {
   if (nRanks < 1 || rank < 0 || rank >= nRanks)
     throw Error(ErrorCode::kUsage,
                 "agreement: rank " + std::to_string(rank) + " of " + std::to_string(nRanks),
@@ -145,10 +155,12 @@ ShmLinks::ShmLinks(void* area, size_t bytes, int rank, int nRanks, uint64_t sess
              leading ? toWorker : toWorker + 1, FrameWriter(leading ? downKey : upKey, session),
              FrameReader(leading ? upKey : downKey, session)}));
   }
+  area_->seats[rank].pidSpace.store(ownPidSpace(), std::memory_order_relaxed);
   area_->seats[rank].pid.store(getpid(), std::memory_order_release);
 }
 
 ShmLinks::~ShmLinks() {
+  area_->seats[rank_].pid.store(kLeft, std::memory_order_release);
   for (auto& peer : peers_)
     if (peer->pidfd >= 0) close(peer->pidfd);
 }
@@ -178,16 +190,21 @@ bool ShmLinks::send(int to, const Message& message) {
   if (!peer || peer->dead || peer->faulty) return false;
   const Packed packed = pack(message);
   if (peer->queue.size() + packed.body.size() > kMaxQueued) return false;
-  peer->writer.append(peer->queue, packed.type, packed.body);
+  const bool queued = peer->writer.append(peer->queue, packed.type, packed.body);
   flush(*peer);
-  return true;
+  return queued;
 }
 
 void ShmLinks::watch(Peer& peer, int64_t nowNs, std::vector<LinkEvent>& events) {
   if (nowNs - peer.watchedNs < kWatchNs) return;
   peer.watchedNs = nowNs;
   const int64_t pid = peer.seat->pid.load(std::memory_order_acquire);
-  if (pid == 0 || pid == getpid()) return;
+  if (pid == kLeft) {
+    peer.dead = true;
+    events.push_back({LinkEvent::Kind::kLeft, peer.rank, {}, {}});
+    return;
+  }
+  if (pid == 0 || pid == getpid() || peer.seat->pidSpace != ownPidSpace()) return;
   bool gone = false;
   if (peer.pidfd < 0) {
     peer.pidfd = openPidfd(pid);

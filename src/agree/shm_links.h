@@ -14,9 +14,9 @@ namespace autoccl {
 /// Works in an area that the caller shares between the ranks (processes or threads) and that was
 /// all zero before the first rank came. Layout: verdict word, one seat per rank (its process id),
 /// rings. The verdict word makes links between workers needless: a rank in doubt settles the word.
-/// A peer in another process is watched by a pidfd; where the kernel gives none (another pid
-/// namespace) its death goes unnoticed here and time-outs end the waits. Errors: throws Error for
-/// an area too small or a rank out of range.
+/// A peer in another process is watched by a pidfd; in another pid namespace its death goes
+/// unnoticed here and time-outs end the waits. The destructor gives the seat up, so that leaving is
+/// not dying. Errors: throws Error for an area too small or a rank out of range.
 class ShmLinks final : public LinkSet {
  public:
   [[nodiscard]] static size_t requiredBytes(int nRanks);
@@ -44,6 +44,7 @@ class ShmLinks final : public LinkSet {
   std::unique_ptr<Area> area_;
   std::unique_ptr<Word> word_;
   std::vector<std::unique_ptr<Peer>> peers_;  // rank 0: all workers; a worker: rank 0
+  int rank_;
 };
 
 }  // namespace autoccl

@@ -193,6 +193,13 @@ void TaskTable::rest(uint32_t slot) {
   cold_[slot].settledBelow = resolved;
 }
 
+void TaskTable::tidy() {
+  std::erase_if(untidy_, [&](uint32_t slot) {
+    rest(slot);
+    return cold_[slot].retired.empty();
+  });
+}
+
 std::optional<std::string> TaskTable::refusal(uint32_t slot, size_t nEntries) {
   if (slot == kNoSlot)
     return "its table is full (" + std::to_string(maxTasks_) +
@@ -246,7 +253,10 @@ void TaskTable::publish(uint32_t slot, const std::vector<TableEntry>& entries) {
   }
   next->entries.insert(next->entries.end(), entries.begin(), entries.end());
   slots_[slot].schedule.store(next.get(), std::memory_order_seq_cst);
-  if (cold.current) cold.retired.push_back(std::move(cold.current));
+  if (cold.current) {
+    if (cold.retired.empty()) untidy_.push_back(slot);
+    cold.retired.push_back(std::move(cold.current));
+  }
   cold.current = std::move(next);
 }
 

@@ -65,6 +65,8 @@ class TaskTable final : public LocalCalls {
   [[nodiscard]] bool waitedSinceInstall() const override;
 
   [[nodiscard]] std::vector<Task> newTasks();
+  /// Frees what calls at rest have left behind; call it now and then.
+  void tidy();
   /// True while a call waits at a fence.
   [[nodiscard]] bool waiting() const noexcept;
   [[nodiscard]] int64_t fenceWaitNs() const noexcept;
@@ -93,7 +95,8 @@ class TaskTable final : public LocalCalls {
   const uint32_t maxTasks_;
   const int64_t fenceTimeoutNs_;
   std::unique_ptr<Slot[]> slots_;
-  std::vector<Cold> cold_;  // beside slots_, agent thread only, but for the task's words
+  std::vector<uint32_t> untidy_;  // slots with retired schedules
+  std::vector<Cold> cold_;        // beside slots_, agent thread only, but for the task's words
   std::atomic<uint32_t> used_{0};
   std::atomic<uint32_t> firstCalls_{0};
   uint32_t reported_ = 0;

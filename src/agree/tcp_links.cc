@@ -150,7 +150,9 @@ class TcpLinks::Connection {
   [[nodiscard]] bool wantsWrite() const { return stage == Stage::kConnecting || !queue_.empty(); }
   [[nodiscard]] size_t queued() const { return queue_.size(); }
 
-  void say(uint8_t type, std::span<const uint8_t> body) { writer.append(queue_, type, body); }
+  bool say(uint8_t type, std::span<const uint8_t> body) {
+    return writer.append(queue_, type, body);
+  }
   /// Bytes in and out as far as they go now; closes on any error.
   void readAll() {
     uint8_t chunk[16384];
@@ -286,8 +288,8 @@ void TcpLinks::Impl::finishConnect(Connection& c) {
   if (getsockopt(c.fd(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) return c.shut();
   c.stage = Stage::kAwaitWelcome;
   c.reader.rekey(keyFor(kForWelcome, c.nonce));
-  c.say(kHello, packHello({static_cast<uint32_t>(options_.rank),
-                           static_cast<uint32_t>(options_.nRanks), c.nonce, port()}));
+  (void)c.say(kHello, packHello({static_cast<uint32_t>(options_.rank),
+                                 static_cast<uint32_t>(options_.nRanks), c.nonce, port()}));
 }
 
 // The acceptor's half of the handshake.
@@ -303,7 +305,7 @@ void TcpLinks::Impl::welcome(Connection& c, const FrameReader::Frame& frame) {
   std::vector<uint8_t> body;
   ByteWriter(body).put(own);
   c.writer.rekey(keyFor(kForWelcome, c.nonce));
-  c.say(kWelcome, body);
+  (void)c.say(kWelcome, body);
   c.writer.rekey(keyFor(kForAcceptor, c.nonce, own, hello->rank));
   c.reader.rekey(keyFor(kForInitiator, c.nonce, own, hello->rank));
   c.stage = Stage::kAwaitConfirm;
@@ -332,7 +334,7 @@ void TcpLinks::Impl::sendRoster(Connection& c) {
     w.put(e.address);
     w.put(e.port);
   }
-  if (body.size() < kMaxFrame / 2) c.say(kRoster, body);
+  (void)c.say(kRoster, body);  // a job too large for one frame does without links between workers
 }
 
 void TcpLinks::Impl::readRoster(std::span<const uint8_t> body) {
@@ -357,7 +359,7 @@ void TcpLinks::Impl::handle(Connection& c, const FrameReader::Frame& frame,
     const auto rank = static_cast<uint64_t>(options_.rank);
     c.writer.rekey(keyFor(kForInitiator, c.nonce, other, rank));
     c.reader.rekey(keyFor(kForAcceptor, c.nonce, other, rank));
-    c.say(kConfirm, {});
+    (void)c.say(kConfirm, {});
     return opened(c, events);
   }
   if (c.stage == Stage::kAwaitConfirm) {
@@ -450,9 +452,9 @@ bool TcpLinks::Impl::send(int to, const Message& message) {
   }
   const Packed packed = pack(message);
   if (c->queued() + packed.body.size() > kMaxQueued) return false;
-  c->say(packed.type, packed.body);
+  const bool queued = c->say(packed.type, packed.body);
   c->writeAll();
-  return true;
+  return queued;
 }
 
 void TcpLinks::Impl::cut(int peer, bool cut) {

@@ -65,6 +65,11 @@ class Ranks {
   [[nodiscard]] int64_t now() const { return now_; }
   /// A rank that is paused takes no step.
   void pause(int rank, bool paused) { active_[static_cast<size_t>(rank)] = !paused; }
+  /// The rank ends its part.
+  void leave(int rank) {
+    pause(rank, true);
+    ranks_[static_cast<size_t>(rank)].reset();
+  }
   /// The link between two ranks is lost, or comes back.
   void cut(int a, int b, bool cut) {
     net_->cut(a, b, cut);

@@ -1,22 +1,35 @@
 #include "bench/stats.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace autoccl::bench {
 namespace {
 
-/// Two-sided 95 % points of Student's distribution for 1, 2, ... degrees of freedom.
-constexpr std::array<double, 30> kStudent95 = {
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-constexpr double kNormal95 = 1.960;
+constexpr double kTail = 0.025;
+constexpr size_t kExactUpTo = 40;  // rounds; the normal approximation is good long before
 
-double student95(size_t freedom) {
-  return freedom <= kStudent95.size() ? kStudent95[freedom - 1] : kNormal95;
+/// How many of the smallest (and largest) pairwise means lie outside the 95 % interval of n values:
+/// the largest w with P(W <= w) <= kTail for the signed-rank sum W, 0 where there is none.
+size_t meansOutside(size_t n) {
+  if (n > kExactUpTo) {
+    const auto count = static_cast<double>(n);
+    const double mean = count * (count + 1) / 4;
+    const double deviation = std::sqrt(count * (count + 1) * (2 * count + 1) / 24);
+    return static_cast<size_t>(std::max(0.0, mean - 1.96 * deviation));
+  }
+  // ways[w]: subsets of the ranks 1..n with the sum w.
+  std::vector<double> ways(n * (n + 1) / 2 + 1, 0);
+  ways[0] = 1;
+  for (size_t rank = 1; rank <= n; ++rank)
+    for (size_t w = ways.size() - 1; w >= rank; --w) ways[w] += ways[w - rank];
+  const double all = std::ldexp(1.0, static_cast<int>(n));
+  double below = 0;
+  size_t next = 0;
+  while (next < ways.size() && below + ways[next] <= kTail * all) below += ways[next++];
+  return next == 0 ? 0 : next - 1;
 }
 
 }  // namespace
@@ -37,14 +50,14 @@ RatioInterval ratioOverRounds(std::span<const double> theirs, std::span<const do
   for (size_t k = 0; k < n; ++k)
     if (theirs[k] > 0 && ours[k] > 0) logs.push_back(std::log(theirs[k] / ours[k]));
   if (logs.empty()) return {0, 0, std::numeric_limits<double>::infinity()};
-  double mean = 0;
-  for (const double x : logs) mean += x / static_cast<double>(logs.size());
-  if (logs.size() < 2) return {0, std::exp(mean), std::numeric_limits<double>::infinity()};
-  double squares = 0;
-  for (const double x : logs) squares += (x - mean) * (x - mean);
-  const auto count = static_cast<double>(logs.size());
-  const double half = student95(logs.size() - 1) * std::sqrt(squares / (count - 1) / count);
-  return {std::exp(mean - half), std::exp(mean), std::exp(mean + half)};
+  if (logs.size() < 2) return {0, std::exp(logs[0]), std::numeric_limits<double>::infinity()};
+  std::vector<double> means;
+  for (size_t i = 0; i < logs.size(); ++i)
+    for (size_t j = i; j < logs.size(); ++j) means.push_back((logs[i] + logs[j]) / 2);
+  std::sort(means.begin(), means.end());
+  const size_t outside = std::min(meansOutside(logs.size()), (means.size() - 1) / 2);
+  return {std::exp(means[outside]), std::exp(median(means)),
+          std::exp(means[means.size() - 1 - outside])};
 }
 
 }  // namespace autoccl::bench

@@ -6,6 +6,7 @@
 
 #include "cli/bench_options.h"
 #include "cli/bench_output.h"
+#include "cli/bench_plot.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "store/machine.h"
@@ -29,6 +30,7 @@ struct Options {
   BenchWords words;
   std::string engine = "cpu";
   std::string json;
+  std::string svg;
   bool quiet = false;
 };
 
@@ -77,6 +79,7 @@ void run(const Options& options) {
   print(table.foot(result));
   if (!options.json.empty())
     writeJson(benchDocument(plan, result, machine, dateNow()), options.json);
+  if (!options.svg.empty()) writeText(benchSvg(result), options.svg);
   for (const bench::BenchRow& row : result.rows)
     if (row.own && row.wrong > 0) throw ExitWith{kFailed};
 }
@@ -142,6 +145,8 @@ void addHow(CLI::App& app, Options& o) {
   app.add_flag("--check", o.words.check, "Compares each round's last result, element by element.");
   app.add_flag("--no-limits", o.words.noLimits, "Leaves the measurement of the host's limit out.");
   app.add_option("--json", o.json, "Writes all rows into FILE (- is stdout).")->type_name("FILE");
+  app.add_option("--svg", o.svg, "Draws time by size, and the response of an exhaustive search.")
+      ->type_name("FILE");
   app.add_flag("-q,--quiet", o.quiet, "No table, no progress.");
 }
 

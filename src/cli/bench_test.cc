@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/bench_options.h"
 #include "cli/bench_output.h"
+#include "cli/bench_plot.h"
 
 namespace autoccl::cli {
 namespace {
@@ -175,6 +176,19 @@ TEST(BenchOutput, TheFootGivesTheGeometricMeanAndTheRowsBehind) {
   const std::string text = BenchTable(plan).foot(result);
   EXPECT_NE(text.find("2.00x as fast as mpich"), std::string::npos) << text;
   EXPECT_NE(text.find("behind a peer: allreduce 2048 B"), std::string::npos) << text;
+}
+
+TEST(BenchPlot, APointOfEveryContenderAndOfEachAxisOfTheGridIsDrawn) {
+  bench::BenchResult result;
+  result.rows = {row("default", true, 10), row("mpich", false, 20)};
+  for (const char* chunk : {"16K", "64K"})
+    result.grid.push_back({Collective::kAllReduce, 2, 1 << 20, true,
+                           std::string("twoshot/zero/shm nc=1 nt=1 c=") + chunk + " wait=spin", 5,
+                           4, 6});
+  const std::string svg = benchSvg(result);
+  for (const char* words : {"default, registered", "mpich", "response to chunk C",
+                            "response to channels NC", "twoshot/zero/shm spin"})
+    EXPECT_NE(svg.find(words), std::string::npos) << words;
 }
 
 }  // namespace

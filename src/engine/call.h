@@ -21,7 +21,7 @@ struct Call {
   const void* send = nullptr;
   void* recv = nullptr;
   uint64_t count = 0;
-  double scale = 1;  // this rank's factor of kScaledSum
+  double scale = 1;                    // this rank's factor of kScaledSum
   const size_t* sendCounts = nullptr;  // kAllToAllv
   const size_t* sendDispls = nullptr;
   const size_t* recvCounts = nullptr;  // all uneven forms

@@ -9,9 +9,10 @@
 namespace autoccl {
 namespace {
 
-constexpr uint32_t kSpinsAlone = 2000;   // pauses before a rank with a CPU of its own gives it up
-constexpr uint32_t kSpinsCrowded = 20;   // more ranks than CPUs: who waits is in the way
+constexpr uint32_t kSpinsAlone = 2000;  // pauses before a rank with a CPU of its own gives it up
+constexpr uint32_t kSpinsCrowded = 20;  // more ranks than CPUs: who waits is in the way
 constexpr int64_t kQuarantineNs = 4'000'000'000;
+constexpr int64_t kLastWordsNs = 200'000'000;
 constexpr uint64_t kStreamBytes = uint64_t{32} << 20;  // from here non-temporal stores pay
 
 bool overlap(uint64_t a, uint64_t aBytes, uint64_t b, uint64_t bBytes) noexcept {
@@ -44,7 +45,8 @@ Task Communicator::taskOf(const Call& call) noexcept {
 }
 
 Communicator::Issue Communicator::issue(const Call& call) noexcept {
-  while (issuing_.test_and_set(std::memory_order_acquire)) {  // two threads at once: a fault of the program
+  while (issuing_.test_and_set(
+      std::memory_order_acquire)) {  // two threads at once: a fault of the program
   }
   Issue issue;
   issue.turn = issued_++;
@@ -111,7 +113,8 @@ bool Communicator::runCall(const Call& call, const Issue& issue) noexcept {
     record.inEffect = effect;
     record.arrivedNs = layout_.entry(calls_, rank()).entry.arrivedNs;
     for (int r = 0; r < size(); ++r)
-      record.lastArrivalNs = std::max(record.lastArrivalNs, layout_.entry(calls_, r).entry.arrivedNs);
+      record.lastArrivalNs =
+          std::max(record.lastArrivalNs, layout_.entry(calls_, r).entry.arrivedNs);
     record.finishedNs = finished;
     record.failed = !done;
     gate_->report(record);
@@ -124,7 +127,7 @@ void Communicator::board(const Call& call, const Config& config) noexcept {
   Flight& f = flight_;
   f.call = &call;
   f.shape = shapeOf(call, size());
-  f.config = clampConfig(config, layout_, size());
+  f.config = clampConfig(config, host_);
   f.number = ++calls_;
   f.rules = rulesFor(static_cast<WaitPolicy>(config.extra));
   f.failed.store(false, std::memory_order_relaxed);
@@ -152,7 +155,8 @@ bool Communicator::enter(const Call& call, bool small) noexcept {
   if (small) smallIn(flight_);
   raise(slot.flag, number);
   for (int i = 1; i < size(); ++i)
-    if (!waitFor(layout_.entry(number, (rank() + i) % size()).flag, number, flight_.rules)) return false;
+    if (!waitFor(layout_.entry(number, (rank() + i) % size()).flag, number, flight_.rules))
+      return false;
   return checkEntries();
 }
 
@@ -184,15 +188,20 @@ Config Communicator::inEffect(const Config& asked) noexcept {
   Flight& f = flight_;
   Kinds kinds;
   kinds.nBytes = nBytesOf(*f.call, size());
-  kinds.cma = cmaAllowed_;
+  kinds.cma = host_.cma;
   for (int r = 0; r < size(); ++r) {
     const Entry& e = layout_.entry(f.number, r).entry;
     kinds.sendShared &= sameProcess_ || e.sendRegion != 0;
     kinds.recvShared &= sameProcess_ || e.recvRegion != 0;
-    kinds.inPlace |= overlap(e.sendAddress, sendExtent(*f.call, r, size()), e.recvAddress, recvExtent(*f.call, r, size()));
+    kinds.inPlace |= overlap(e.sendAddress, sendExtent(*f.call, r, size()), e.recvAddress,
+                             recvExtent(*f.call, r, size()));
   }
   f.nonTemporal = kinds.nBytes >= kStreamBytes && !kinds.inPlace;
-  const Config effect = configInEffect(clampConfig(asked, layout_, size()), f.shape.collective, kinds);
+  Config effect = configInEffect(clampConfig(asked, host_), f.shape.collective, kinds);
+  if (isPlanned(effect.algorithm) && !plans_->offers(effect, f.shape.collective)) {
+    effect.algorithm = Algorithm::kTwoShot;
+    if (effect.protocol == Protocol::kLL) effect.protocol = Protocol::kSimple;
+  }
   if (asked.protocol == Protocol::kZero) ordinaryLast_ = effect.protocol != Protocol::kZero;
   return effect;
 }
@@ -200,16 +209,14 @@ Config Communicator::inEffect(const Config& asked) noexcept {
 std::byte* Communicator::peerPointer(int r, uint32_t region, uint64_t address) noexcept {
   const RankInfo& info = layout_.info(r);
   if (region == kUnusedBuffer) return nullptr;
-  if (info.server.process == layout_.info(rank()).server.process) return reinterpret_cast<std::byte*>(address);
+  if (info.server.process == layout_.info(rank()).server.process)
+    return reinterpret_cast<std::byte*>(address);
   Seen& seen = seen_[static_cast<size_t>(r)][region % kSeen];
   if (seen.id != region) {
     seen.region = mapPeerRegion(info.server, region);
     seen.id = seen.region ? region : 0;
   }
-  if (!seen.region) {
-    breakWith(ErrorCode::kRemote, "the registered buffer of rank " + std::to_string(r) + " cannot be mapped any more");
-    return nullptr;
-  }
+  if (!seen.region) return nullptr;
   return seen.region->local + (address - seen.region->ownerBegin);
 }
 
@@ -217,9 +224,12 @@ bool Communicator::reach(bool needRecv) noexcept {
   for (int r = 0; r < size(); ++r) {
     if (r == rank()) continue;
     const Entry& e = layout_.entry(flight_.number, r).entry;
-    flight_.send[static_cast<size_t>(r)] = peerPointer(r, e.sendRegion, e.sendAddress);
-    if (needRecv) flight_.recv[static_cast<size_t>(r)] = peerPointer(r, e.recvRegion, e.recvAddress);
-    if (broken()) return false;
+    const auto i = static_cast<size_t>(r);
+    flight_.send[i] = peerPointer(r, e.sendRegion, e.sendAddress);
+    if (needRecv) flight_.recv[i] = peerPointer(r, e.recvRegion, e.recvAddress);
+    const bool lost = (flight_.send[i] == nullptr && e.sendRegion != kUnusedBuffer) ||
+                      (needRecv && flight_.recv[i] == nullptr && e.recvRegion != kUnusedBuffer);
+    if (lost) return false;
   }
   return true;
 }
@@ -228,9 +238,20 @@ bool Communicator::travel(const Config& config) noexcept {
   if (flight_.shape.collective == Collective::kBarrier) return true;
   const bool split = config.algorithm == Algorithm::kTwoShot;
   if (config.protocol == Protocol::kZero) {
-    if (!reach(split)) return false;
-    return split ? runClaimed(flight_, pool_) : runPulled(flight_, pool_);
+    const bool claimed = split && !isPlanned(config.algorithm);
+    if (claimed) countClaimed(flight_);
+    if (claimed && isClaimedDone(flight_)) return true;
+    if (!reach(config.algorithm != Algorithm::kOneShot)) {
+      if (claimed && isClaimedDone(flight_)) return true;
+      breakWith(
+          ErrorCode::kRemote,
+          "a registered buffer of another rank cannot be mapped; was it freed during the call?");
+      return false;
+    }
+    if (claimed) return runClaimed(flight_, pool_);
+    if (!isPlanned(config.algorithm)) return runPulled(flight_, pool_);
   }
+  if (isPlanned(config.algorithm)) return plans_->run(flight_, pool_);
   if (config.transport == Transport::kCma) return runCma(flight_, pool_);
   return runStaged(flight_, pool_, split);
 }
@@ -240,7 +261,7 @@ bool Communicator::travel(const Config& config) noexcept {
 WaitRules Communicator::rulesFor(WaitPolicy policy) noexcept {
   WaitRules rules;
   rules.policy = policy;
-  rules.spins = crowded_ ? kSpinsCrowded : kSpinsAlone;
+  rules.spins = host_.crowded() ? kSpinsCrowded : kSpinsAlone;
   rules.epoch = &layout_.control().epoch;
   rules.alive = stillAlive;
   rules.aliveContext = this;
@@ -251,29 +272,38 @@ bool Communicator::stillAlive(void* context) noexcept {
   auto& self = *static_cast<Communicator*>(context);
   // Who died after this call was over for it has done its part.
   return self.liveness_.findDead([&](int r) {
-    return !reached(self.layout_.info(r).leftCall.load(std::memory_order_acquire), self.flight_.number);
+    return !reached(self.layout_.info(r).leftCall.load(std::memory_order_acquire),
+                    self.flight_.number);
   }) < 0;
 }
 
-bool Communicator::broken() const noexcept { return layout_.control().epoch.load(std::memory_order_acquire) != 0; }
+bool Communicator::broken() const noexcept {
+  return layout_.control().epoch.load(std::memory_order_acquire) != 0;
+}
 
 void Communicator::breakWith(ErrorCode code, const std::string& text) noexcept {
   Control& control = layout_.control();
-  uint32_t whole = 0;
-  if (control.epoch.compare_exchange_strong(whole, 1, std::memory_order_seq_cst)) {
+  int32_t nobody = 0;
+  if (control.brokenBy.compare_exchange_strong(nobody, rank() + 1, std::memory_order_seq_cst))
     control.brokenCode.store(static_cast<int32_t>(code), std::memory_order_release);
-    control.brokenBy.store(rank(), std::memory_order_release);
-  }
+  control.epoch.store(1, std::memory_order_seq_cst);
   const std::lock_guard lock(failureMutex_);
-  if (!failure_) failure_ = Failure{code, options_.name + ", rank " + std::to_string(rank()) + ": " + text};
+  if (!failure_)
+    failure_ = Failure{code, options_.name + ", rank " + std::to_string(rank()) + ": " + text};
 }
 
-void Communicator::abort() noexcept { breakWith(ErrorCode::kRemote, "the communicator was aborted"); }
+void Communicator::abort() noexcept {
+  breakWith(ErrorCode::kRemote, "the communicator was aborted");
+}
 
 void Communicator::explainBreak() noexcept {
-  const int dead = liveness_.findDead([&](int r) {
+  const auto missing = [&](int r) {
     return !reached(layout_.info(r).leftCall.load(std::memory_order_acquire), calls_);
-  });
+  };
+  int dead = liveness_.findDead(missing);
+  // A process that is on its way out refuses copies a little before it counts as ended.
+  for (const int64_t until = nowNs() + kLastWordsNs; dead < 0 && !broken() && nowNs() < until;)
+    dead = liveness_.findDead(missing);
   const std::string where = flight_.call ? " during call " + std::to_string(calls_) + " (" +
                                                std::string(toText(flight_.shape.collective)) + ")"
                                          : "";
@@ -284,7 +314,8 @@ void Communicator::explainBreak() noexcept {
     breakWith(ErrorCode::kSystem, "a copy between processes was refused" + where);
   else
     breakWith(static_cast<ErrorCode>(layout_.control().brokenCode.load(std::memory_order_acquire)),
-              "rank " + std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire)) +
+              "rank " +
+                  std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire) - 1) +
                   " broke the communicator" + where);
   quarantine();
 }
@@ -302,7 +333,8 @@ void Communicator::quarantine() noexcept {
   rules.policy = WaitPolicy::kFutex;
   uint32_t turns = 0;
   for (int r = 0; r < size(); ++r)
-    while (r != rank() && inside(r) && !liveness_.dead(r) && nowNs() < deadline) (void)waitOnce(turns, rules);
+    while (r != rank() && inside(r) && !liveness_.dead(r) && nowNs() < deadline)
+      (void)waitOnce(turns, rules);
 }
 
 Failure Communicator::failure() const {
@@ -310,14 +342,24 @@ Failure Communicator::failure() const {
   if (failure_) return *failure_;
   return {static_cast<ErrorCode>(layout_.control().brokenCode.load(std::memory_order_acquire)),
           options_.name + ": broken by rank " +
-              std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire))};
+              std::to_string(layout_.control().brokenBy.load(std::memory_order_acquire) - 1)};
+}
+
+Config Communicator::defaultFor(const Task& task) const noexcept {
+  return defaultConfig(task, host_);
+}
+
+Space Communicator::spaceFor(const Task& task) const {
+  return spaceOf(task, host_);
 }
 
 void Communicator::pin(const std::optional<Config>& config) {
-  if (config) checkConfig(*config, layout_, size());
+  if (config) checkConfig(*config, host_);
   pinned_ = config;
 }
 
-Config Communicator::lastConfig() const noexcept { return lastConfig_; }
+Config Communicator::lastConfig() const noexcept {
+  return lastConfig_;
+}
 
 }  // namespace autoccl

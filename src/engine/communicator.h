@@ -14,9 +14,11 @@
 
 #include "base/error.h"
 #include "engine/call.h"
+#include "engine/config_rules.h"
 #include "engine/flight.h"
 #include "engine/layout.h"
 #include "engine/mail.h"
+#include "engine/wires.h"
 #include "engine/worker_pool.h"
 #include "model/gate.h"
 #include "model/space.h"
@@ -35,14 +37,15 @@ struct Failure {
 ///
 /// A call is first issued (in the order of the program: index, config, turn), then executed, on
 /// whichever thread; execution keeps the order of issue. Every call begins with an exchange of
-/// entries: who I am, what I call, where my buffers are and of which kind. The path in effect is a pure function of
-/// the config and of all entries, so all ranks take the same one: registered memory is reduced in
-/// place by claimed tiles; else the kernel copies (cma); else the segment does (staged).
+/// entries: who I am, what I call, where my buffers are and of which kind. The path in effect is a
+/// pure function of the config and of all entries, so all ranks take the same one: registered
+/// memory is reduced in place by claimed tiles; else the kernel copies (cma); else the segment does
+/// (staged).
 ///
-/// Thread-compatible per call; abort and failure may come from any thread. HOT: issue and execute of
-/// a call that has been seen before allocate nothing and take no lock; they make system calls only
-/// to wait, to wake a sleeper and for cma's copies. Errors of set-up are thrown; an error at run time
-/// breaks the communicator on all ranks and is told by failure().
+/// Thread-compatible per call; abort and failure may come from any thread. HOT: issue and execute
+/// of a call that has been seen before allocate nothing and take no lock; they make system calls
+/// only to wait, to wake a sleeper and for cma's copies. Errors of set-up are thrown; an error at
+/// run time breaks the communicator on all ranks and is told by failure().
 class Communicator {
  public:
   struct Options {
@@ -91,10 +94,11 @@ class Communicator {
   /// False: the communicator is broken; the call's buffers hold anything.
   bool execute(const Call& call, const Issue& issue) noexcept;
 
-  /// Sends and receives, issued in the same order as calls but without a config to decide; all of one call
-  /// progress together. `state` has one byte per letter, all 0.
+  /// Sends and receives, issued in the same order as calls but without a config to decide; all of
+  /// one call progress together. `state` has one byte per letter, all 0.
   [[nodiscard]] Issue issueMail() noexcept;
-  bool executeMail(std::span<const Letter> letters, std::span<uint8_t> state, const Issue& issue) noexcept;
+  bool executeMail(std::span<const Letter> letters, std::span<uint8_t> state,
+                   const Issue& issue) noexcept;
 
   /// A call that no gate sees and that enters no task: for the layers above, e.g. split.
   [[nodiscard]] Issue issueUntuned(const Call& call) noexcept;
@@ -108,6 +112,7 @@ class Communicator {
   void meet();
   void probeCma();
   void countCpus();
+  void readLimits();
   [[nodiscard]] Task taskOf(const Call& call) noexcept;
   bool runCall(const Call& call, const Issue& issue) noexcept;
   void board(const Call& call, const Config& config) noexcept;
@@ -137,9 +142,9 @@ class Communicator {
   Mail mail_;
   uint64_t mailPeers_ = 0;  // ranks with letters under way, one bit each
   Flight flight_;
-  bool crowded_ = false;    // more ranks than CPUs they may use
-  bool sameProcess_ = true;  // all ranks are threads of this process
-  bool cmaAllowed_ = false;
+  std::unique_ptr<Plans> plans_;
+  Host host_;
+  bool sameProcess_ = true;    // all ranks are threads of this process
   bool ordinaryLast_ = false;  // the last zero-copy call found ordinary memory, on all ranks alike
 
   CallGate* gate_ = nullptr;

@@ -4,7 +4,8 @@
 namespace autoccl {
 
 Communicator::Issue Communicator::issueMail() noexcept {
-  while (issuing_.test_and_set(std::memory_order_acquire)) {  // two threads at once: a fault of the program
+  while (issuing_.test_and_set(
+      std::memory_order_acquire)) {  // two threads at once: a fault of the program
   }
   Issue issue;
   issue.turn = issued_++;
@@ -12,7 +13,8 @@ Communicator::Issue Communicator::issueMail() noexcept {
   return issue;
 }
 
-bool Communicator::executeMail(std::span<const Letter> letters, std::span<uint8_t> state, const Issue& issue) noexcept {
+bool Communicator::executeMail(std::span<const Letter> letters, std::span<uint8_t> state,
+                               const Issue& issue) noexcept {
   awaitTurn(issue);
   const bool done = !broken() && deliver(letters, state);
   if (!done) explainBreak();
@@ -21,7 +23,7 @@ bool Communicator::executeMail(std::span<const Letter> letters, std::span<uint8_
 }
 
 bool Communicator::deliver(std::span<const Letter> letters, std::span<uint8_t> state) noexcept {
-  WaitRules rules = rulesFor(crowded_ ? WaitPolicy::kYield : WaitPolicy::kFutex);
+  WaitRules rules = rulesFor(host_.crowded() ? WaitPolicy::kYield : WaitPolicy::kFutex);
   rules.alive = mailPeersAlive;
   mailPeers_ = 0;
   for (const Letter& letter : letters) mailPeers_ |= uint64_t{1} << letter.peer;
@@ -30,8 +32,9 @@ bool Communicator::deliver(std::span<const Letter> letters, std::span<uint8_t> s
       return true;
     case Mail::Outcome::kLengths: {
       const Mail::Faulty f = mail_.faulty();
-      breakWith(ErrorCode::kUsage, "rank " + std::to_string(f.peer) + " sends " + std::to_string(f.sent) +
-                                       " bytes, the receive expects " + std::to_string(f.expected) +
+      breakWith(ErrorCode::kUsage, "rank " + std::to_string(f.peer) + " sends " +
+                                       std::to_string(f.sent) + " bytes, the receive expects " +
+                                       std::to_string(f.expected) +
                                        "; give both sides the same count and type");
       return false;
     }
@@ -42,7 +45,9 @@ bool Communicator::deliver(std::span<const Letter> letters, std::span<uint8_t> s
       break;
   }
   const int dead = liveness_.findDead([&](int r) { return (mailPeers_ >> r & 1) != 0; });
-  if (dead >= 0) breakWith(ErrorCode::kRemote, "rank " + std::to_string(dead) + " ended with a send or receive under way");
+  if (dead >= 0)
+    breakWith(ErrorCode::kRemote,
+              "rank " + std::to_string(dead) + " ended with a send or receive under way");
   return false;
 }
 

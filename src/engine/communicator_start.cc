@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "engine/communicator.h"
 #include "engine/wires.h"
 #include "transport/cma.h"
@@ -19,7 +20,9 @@ const Communicator::Options& checked(const Communicator::Options& o) {
   return o;
 }
 
-Fd privateMemory(size_t bytes) { return newSharedMemory(bytes, "scratch of a communicator"); }
+Fd privateMemory(size_t bytes) {
+  return newSharedMemory(bytes, "scratch of a communicator");
+}
 
 /// Waits for a flag during start-up, where nobody is watched yet.
 void awaitAll(Flag& flag, int nRanks, int64_t deadlineNs, const Layout& layout) {
@@ -31,8 +34,10 @@ void awaitAll(Flag& flag, int nRanks, int64_t deadlineNs, const Layout& layout) 
     std::string missing;
     for (int r = 0; r < nRanks; ++r)
       if (layout.info(r).pid == 0) missing += " " + std::to_string(r);
-    throw Error(ErrorCode::kTimeout, "start-up: not every rank went on; missing:" + (missing.empty() ? " unknown" : missing),
-                "see their output, or raise AUTOCCL_INIT_TIMEOUT");
+    throw Error(
+        ErrorCode::kTimeout,
+        "start-up: not every rank went on; missing:" + (missing.empty() ? " unknown" : missing),
+        "see their output, or raise AUTOCCL_INIT_TIMEOUT");
   }
 }
 
@@ -48,8 +53,10 @@ Communicator::Communicator(const Options& options)
                return static_cast<Communicator*>(self)->peerPointer(peer, region, address);
              },
              [](void* self) noexcept { return static_cast<Communicator*>(self)->broken(); },
-             [](void* self, int peer) noexcept { return static_cast<Communicator*>(self)->layout_.info(peer).pid; },
-             &cmaAllowed_}),
+             [](void* self, int peer) noexcept {
+               return static_cast<Communicator*>(self)->layout_.info(peer).pid;
+             },
+             &host_.cma}),
       seen_(static_cast<size_t>(options.nRanks)) {
   JoinRequest request;
   request.id = options.id;
@@ -63,6 +70,8 @@ Communicator::Communicator(const Options& options)
   meet();
   probeCma();
   countCpus();
+  readLimits();
+  plans_ = std::make_unique<Plans>(layout_.wires(), options.nRanks, options.rank);
   const size_t words = TileMap::scratchWords(Collective::kAllToAllv, options.nRanks);
   tileScratch_.resize(kMaxWorkers * words);
   const size_t scratch = kMaxWorkers * kScratchBytes;  // touched only as far as workers use it
@@ -73,7 +82,8 @@ Communicator::Communicator(const Options& options)
   flight_.tileScratch = tileScratch_;
   flight_.scratch = scratch_.data();
   if (!options.pinned.empty()) pin(parseConfig(options.pinned));
-  for (int r = 0; r < options.nRanks; ++r) flight_.pid[static_cast<size_t>(r)] = layout_.info(r).pid;
+  for (int r = 0; r < options.nRanks; ++r)
+    flight_.pid[static_cast<size_t>(r)] = layout_.info(r).pid;
 }
 
 Communicator::~Communicator() = default;
@@ -103,20 +113,32 @@ void Communicator::probeCma() {
   }
   add(layout_.control().probed, 1);
   awaitAll(layout_.control().probed, size(), nowNs() + options_.timeoutNs, layout_);
-  cmaAllowed_ = layout_.control().cmaDenied.load(std::memory_order_relaxed) == 0;
+  host_.cma = layout_.control().cmaDenied.load(std::memory_order_relaxed) == 0;
 }
 
 void Communicator::countCpus() {
   cpu_set_t all;
   CPU_ZERO(&all);
   for (int r = 0; r < size(); ++r) CPU_OR(&all, &all, &layout_.info(r).allowed);
-  crowded_ = size() > CPU_COUNT(&all);
+  host_.cpus = CPU_COUNT(&all);
+}
+
+void Communicator::readLimits() {
+  host_.nRanks = size();
+  host_.stageBytes = layout_.stageBytes();
+  host_.maxChannels = static_cast<int>(settingNumber("AUTOCCL_MAX_CHANNELS"));
+  host_.maxThreads = static_cast<int>(settingNumber("AUTOCCL_MAX_THREADS"));
+  host_.maxChunk = static_cast<uint32_t>(settingSize("AUTOCCL_MAX_CHUNK"));
+  if (const auto wait = fromText<WaitPolicy>(settingText("AUTOCCL_WAIT")))
+    host_.wait = static_cast<int>(*wait);
 }
 
 std::span<std::byte> Communicator::sharedArea() const noexcept {
   return {layout_.sharedArea(), options_.sharedAreaBytes};
 }
 
-uint64_t Communicator::digest() const noexcept { return layout_.fingerprint() ^ uint64_t{cmaAllowed_} << 63; }
+uint64_t Communicator::digest() const noexcept {
+  return layout_.fingerprint() ^ uint64_t { host_.cma } << 63;
+}
 
 }  // namespace autoccl

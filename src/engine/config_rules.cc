@@ -4,13 +4,14 @@
 
 #include "base/error.h"
 #include "engine/flight.h"
+#include "engine/wires.h"
 
 namespace autoccl {
 namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = kKiB * kKiB;
-constexpr uint64_t kSmallDefault = 2 * kKiB;    // up to here beside the entry, registered or not
-constexpr uint64_t kStagedBelow = 32 * kKiB;    // ordinary buffers: staged, cma, then staged again
+constexpr uint64_t kSmallDefault = 2 * kKiB;  // up to here beside the entry, registered or not
+constexpr uint64_t kStagedBelow = 32 * kKiB;  // ordinary buffers: staged, cma, then staged again
 constexpr uint64_t kStagedAbove = 48 * kMiB;
 constexpr uint32_t kDefaultChunk = 64 * kKiB;
 constexpr uint32_t kStagedChunk = 1024 * kKiB;  // two-shot staging hands over larger blocks
@@ -22,9 +23,11 @@ Config configInEffect(const Config& asked, Collective collective, const Kinds& k
   if (c.protocol == Protocol::kZero) {
     const bool direct = c.algorithm == Algorithm::kOneShot || c.algorithm == Algorithm::kTwoShot;
     // Who pulls for itself stores into a buffer that others still read.
-    const bool clash = c.algorithm == Algorithm::kOneShot && collective == Collective::kAllReduce && kinds.inPlace;
+    const bool clash =
+        c.algorithm == Algorithm::kOneShot && collective == Collective::kAllReduce && kinds.inPlace;
     if (clash) c.algorithm = Algorithm::kTwoShot;
-    const bool reachable = kinds.sendShared && (kinds.recvShared || c.algorithm == Algorithm::kOneShot);
+    const bool reachable =
+        kinds.sendShared && (kinds.recvShared || c.algorithm == Algorithm::kOneShot);
     if (reachable) return c;
     c.protocol = Protocol::kSimple;
     if (!direct) return c;
@@ -40,10 +43,11 @@ Config configInEffect(const Config& asked, Collective collective, const Kinds& k
 }
 
 bool runsSmall(const Config& asked, const Call& call, int nRanks, bool ordinaryLast) noexcept {
-  const bool staged = asked.algorithm == Algorithm::kOneShot && asked.protocol == Protocol::kSimple &&
-                      asked.transport == Transport::kShm;
+  const bool staged = asked.algorithm == Algorithm::kOneShot &&
+                      asked.protocol == Protocol::kSimple && asked.transport == Transport::kShm;
   const bool wasOrdinary = asked.protocol == Protocol::kZero && ordinaryLast;
-  return (staged || wasOrdinary) && call.collective != Collective::kBarrier && fitsSmall(call, nRanks);
+  return (staged || wasOrdinary) && call.collective != Collective::kBarrier &&
+         fitsSmall(call, nRanks);
 }
 
 Config smallConfig(const Config& asked) noexcept {
@@ -54,34 +58,39 @@ Config smallConfig(const Config& asked) noexcept {
   return c;
 }
 
-Config defaultConfig(const Task& task, bool crowded) noexcept {
+Config defaultConfig(const Task& task, const Host& host) noexcept {
   Config c;
   c.algorithm = task.bytes <= kSmallDefault ? Algorithm::kOneShot : Algorithm::kTwoShot;
   c.protocol = task.bytes <= kSmallDefault ? Protocol::kSimple : Protocol::kZero;
   c.transport = Transport::kShm;
-  c.extra = static_cast<uint8_t>(crowded ? WaitPolicy::kYield : WaitPolicy::kFutex);
+  const WaitPolicy bySeats = host.crowded() ? WaitPolicy::kYield : WaitPolicy::kFutex;
+  c.extra = host.wait >= 0 ? static_cast<uint8_t>(host.wait) : static_cast<uint8_t>(bySeats);
   c.chunk = kDefaultChunk;
   return c;
 }
 
-Config clampConfig(const Config& asked, const Layout& layout, int) noexcept {
+Config clampConfig(const Config& asked, const Host& host) noexcept {
   Config c = asked;
-  c.channels = static_cast<uint16_t>(std::clamp<int>(c.channels, 1, kMaxLanes));
-  c.threads = static_cast<uint16_t>(std::clamp<int>(c.threads, 1, kMaxWorkers / c.channels));
-  const uint64_t most = layout.stageBytes() / (2 * kStageSlots) / static_cast<uint64_t>(c.channels * c.threads);
-  const bool staged = c.protocol == Protocol::kSimple && c.transport == Transport::kShm;
-  c.chunk = std::max<uint32_t>(c.chunk, 1024);
+  c.channels =
+      static_cast<uint16_t>(std::clamp<int>(c.channels, 1, std::min(kMaxLanes, host.maxChannels)));
+  c.threads = static_cast<uint16_t>(
+      std::clamp<int>(c.threads, 1, std::min(kMaxWorkers / c.channels, host.maxThreads)));
+  const uint64_t most =
+      host.stageBytes / (2 * kStageSlots) / static_cast<uint64_t>(c.channels * c.threads);
+  const bool staged =
+      !isPlanned(c.algorithm) && c.protocol == Protocol::kSimple && c.transport == Transport::kShm;
+  c.chunk = std::clamp<uint32_t>(c.chunk, 1024, std::max<uint32_t>(host.maxChunk, 1024));
   if (staged) c.chunk = static_cast<uint32_t>(std::min<uint64_t>(c.chunk, most));
   return c;
 }
 
-std::string disagreement(const Call& call, const Entry& mine, const Entry& theirs, int myRank, int theirRank,
-                         uint32_t number) {
-  const std::string where = "call " + std::to_string(number) + ": ranks " + std::to_string(myRank) + " and " +
-                            std::to_string(theirRank);
+std::string disagreement(const Call& call, const Entry& mine, const Entry& theirs, int myRank,
+                         int theirRank, uint32_t number) {
+  const std::string where = "call " + std::to_string(number) + ": ranks " + std::to_string(myRank) +
+                            " and " + std::to_string(theirRank);
   if (mine.signature == theirs.signature)
-    return where + " hold different configs (" + toText(mine.config) + " and " + toText(theirs.config) +
-           "); pin configs on all ranks at the same call";
+    return where + " hold different configs (" + toText(mine.config) + " and " +
+           toText(theirs.config) + "); pin configs on all ranks at the same call";
   return where + " differ in collective, count, data type, operation or root (here: " +
          std::string(toText(call.collective)) + " of " + std::to_string(call.count) + " " +
          std::string(toText(call.dtype)) + "); issue the same calls in the same order on all ranks";

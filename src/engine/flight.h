@@ -20,7 +20,7 @@ namespace autoccl {
 struct Flight {
   const Call* call = nullptr;
   CallShape shape;
-  Config config;      // in effect: chunk, lanes and threads after clamping
+  Config config;        // in effect: chunk, lanes and threads after clamping
   uint32_t number = 0;  // of the call in this communicator, from 1
   int rank = 0;
   int nRanks = 1;
@@ -35,12 +35,12 @@ struct Flight {
   std::array<pid_t, kMaxRanks> pid{};
   std::array<double, kMaxRanks> scale{};
   std::array<AllToAllvRow, kMaxRanks> rows{};
-  std::span<uint64_t> tileScratch;   // kMaxWorkers x TileMap::scratchWords
-  std::byte* scratch = nullptr;      // kMaxWorkers x kScratchBytes of this rank's own
+  std::span<uint64_t> tileScratch;  // kMaxWorkers x TileMap::scratchWords
+  std::byte* scratch = nullptr;     // kMaxWorkers x kScratchBytes of this rank's own
   /// Tiles of a lane and rounds of a worker before this call; equal on all ranks.
   std::array<uint32_t, kMaxLanes> doneBase{};
   std::array<uint32_t, kMaxWorkers> inBase{}, outBase{};
-  std::atomic<bool> failed{false};   // a wait or a copy ended early
+  std::atomic<bool> failed{false};  // a wait or a copy ended early
 
   [[nodiscard]] int workers() const noexcept { return config.channels * config.threads; }
   [[nodiscard]] std::span<uint64_t> scratchOf(int worker) const noexcept {
@@ -56,9 +56,10 @@ struct Flight {
 inline constexpr size_t kScratchBytes = size_t{4} << 20;  // of one worker, on the cma path
 
 /// Combines (or copies) a tile from the given sources, in the given order, into the destinations.
-/// A reduction's sources are those of all ranks, in their order. `stream`: stores leave the caches alone.
-void combine(const Flight& flight, bool reduces, std::span<const void* const> src, std::span<void* const> dst,
-             uint64_t bytes, bool stream) noexcept;
+/// A reduction's sources are those of all ranks, in their order. `stream`: stores leave the caches
+/// alone.
+void combine(const Flight& flight, bool reduces, std::span<const void* const> src,
+             std::span<void* const> dst, uint64_t bytes, bool stream) noexcept;
 
 [[nodiscard]] inline bool holds(RankRange range, int rank) noexcept {
   return rank >= range.first && rank < range.first + range.count;
@@ -68,12 +69,15 @@ void combine(const Flight& flight, bool reduces, std::span<const void* const> sr
 // early. HOT: no allocation, lock or log; system calls only to wait, to wake and for cma's copies.
 
 /// Every rank claims the next tile of everybody's data and does it straight from the peers' send
-/// buffers into all receive buffers. Over when all tiles are done, whoever did them.
+/// buffers into all receive buffers. Over when all tiles are done, whoever did them: a rank may
+/// find that the others have done everything and gone on (and freed their buffers).
+void countClaimed(Flight& flight) noexcept;  // first: adds this call's tiles to doneBase
+[[nodiscard]] bool isClaimedDone(const Flight& flight) noexcept;
 [[nodiscard]] bool runClaimed(Flight& flight, WorkerPool& pool) noexcept;
 /// Every rank pulls all it needs straight from the peers' send buffers.
 [[nodiscard]] bool runPulled(Flight& flight, WorkerPool& pool) noexcept;
-/// Copy in, reduce, copy out through the segment. `split`: each rank reduces its share of a tile and
-/// the others fetch the result; else each reduces all it needs itself.
+/// Copy in, reduce, copy out through the segment. `split`: each rank reduces its share of a tile
+/// and the others fetch the result; else each reduces all it needs itself.
 [[nodiscard]] bool runStaged(Flight& flight, WorkerPool& pool, bool split) noexcept;
 /// Reads peers' ordinary memory into scratch, reduces, writes the result into peers' memory.
 [[nodiscard]] bool runCma(Flight& flight, WorkerPool& pool) noexcept;
@@ -82,9 +86,5 @@ void combine(const Flight& flight, bool reduces, std::span<const void* const> sr
 [[nodiscard]] bool fitsSmall(const Call& call, int nRanks) noexcept;
 void smallIn(Flight& flight) noexcept;
 void smallOut(Flight& flight) noexcept;
-
-/// Chunks that a path can use: clamps config.chunk, channels and threads to what the segment and the
-/// call allow. Pure in values equal on all ranks.
-[[nodiscard]] Config clampConfig(const Config& asked, const Layout& layout, int nRanks) noexcept;
 
 }  // namespace autoccl

@@ -15,9 +15,9 @@
 
 namespace autoccl {
 
-inline constexpr int kMaxRanks = 64;    // of one communicator, on one host
-inline constexpr int kMaxLanes = 32;    // NC
-inline constexpr int kMaxWorkers = 64;  // NC x NT
+inline constexpr int kMaxRanks = 64;          // of one communicator, on one host
+inline constexpr int kMaxLanes = 32;          // NC
+inline constexpr int kMaxWorkers = 64;        // NC x NT
 inline constexpr size_t kSmallBytes = 16384;  // a rank's contribution that travels beside its entry
 inline constexpr int kStageSlots = 4;         // rounds of the staged path in flight
 
@@ -35,8 +35,8 @@ struct Entry {
 static_assert(sizeof(Entry) == 64);
 inline constexpr uint32_t kUnusedBuffer = UINT32_MAX;
 
-/// The flag holds the number of the last call entered through this slot. Two slots per rank, used in
-/// turn: nobody reaches call k + 2 before everybody has entered k + 1, that is, has left k.
+/// The flag holds the number of the last call entered through this slot. Two slots per rank, used
+/// in turn: nobody reaches call k + 2 before everybody has entered k + 1, that is, has left k.
 struct alignas(128) EntrySlot {
   Flag flag;
   Entry entry;
@@ -51,7 +51,8 @@ struct alignas(64) RankInfo {
   std::atomic<uint32_t> leftCall{0};  // number of the last call that this rank has left
 };
 
-/// Chunks of a lane are claimed from `claim`: call number in the upper half, next tile in the lower.
+/// Chunks of a lane are claimed from `claim`: call number in the upper half, next tile in the
+/// lower.
 struct alignas(64) Lane {
   std::atomic<uint64_t> claim{0};
   Flag done;  // tiles done since the communicator began (wraps)
@@ -64,11 +65,11 @@ struct StageFlags {
 };
 
 struct alignas(64) Control {
-  std::atomic<uint32_t> epoch{0};       // not 0: broken; every wait and claim ends
-  std::atomic<int32_t> brokenBy{-1};    // the rank that said so
-  std::atomic<int32_t> brokenCode{0};   // its ErrorCode
-  std::atomic<uint32_t> cmaDenied{0};   // some rank may not read some other
-  std::atomic<uint32_t> finalized{0};   // ranks that have finalized
+  std::atomic<uint32_t> epoch{0};      // not 0: broken; every wait and claim ends
+  std::atomic<int32_t> brokenBy{0};    // 1 + the rank that said so
+  std::atomic<int32_t> brokenCode{0};  // its ErrorCode
+  std::atomic<uint32_t> cmaDenied{0};  // some rank may not read some other
+  std::atomic<uint32_t> finalized{0};  // ranks that have finalized
   Flag joined;
   Flag probed;
 };
@@ -100,9 +101,12 @@ class Layout {
     return at<size_t>(counts_) + (static_cast<int>(call & 1) * nRanks_ + rank) * 4 * nRanks_;
   }
   [[nodiscard]] std::byte* small(uint32_t call, int rank) const noexcept {
-    return base_ + small_ + static_cast<size_t>(static_cast<int>(call & 1) * nRanks_ + rank) * kSmallBytes;
+    return base_ + small_ +
+           static_cast<size_t>(static_cast<int>(call & 1) * nRanks_ + rank) * kSmallBytes;
   }
-  [[nodiscard]] std::byte* stage(int rank) const noexcept { return base_ + stage_ + static_cast<size_t>(rank) * stageBytes_; }
+  [[nodiscard]] std::byte* stage(int rank) const noexcept {
+    return base_ + stage_ + static_cast<size_t>(rank) * stageBytes_;
+  }
   [[nodiscard]] std::byte* mail(int from, int to) const noexcept {
     return base_ + mail_ + static_cast<size_t>(from * nRanks_ + to) * mailBytes_;
   }
@@ -120,8 +124,8 @@ class Layout {
   std::byte* base_ = nullptr;
   size_t bytes_ = 0;
   size_t stageBytes_ = 0, mailBytes_ = 0;
-  size_t infos_ = 0, entries_ = 0, finished_ = 0, lanes_ = 0, stageFlags_ = 0, counts_ = 0, small_ = 0, stage_ = 0,
-         mail_ = 0, wires_ = 0, sharedArea_ = 0;
+  size_t infos_ = 0, entries_ = 0, finished_ = 0, lanes_ = 0, stageFlags_ = 0, counts_ = 0,
+         small_ = 0, stage_ = 0, mail_ = 0, wires_ = 0, sharedArea_ = 0;
 };
 
 }  // namespace autoccl

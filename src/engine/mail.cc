@@ -45,12 +45,14 @@ bool Mail::stepSend(const Letter& letter, uint8_t& state) noexcept {
 bool Mail::sendPieces(const Letter& letter) noexcept {
   const auto peer = static_cast<size_t>(letter.peer);
   MailHead& box = head(rank_, letter.peer);
-  const bool staged = !*reach_.cma && box.region == 0 &&
-                      layout_.info(letter.peer).server.process != layout_.info(rank_).server.process;
+  const bool staged =
+      !*reach_.cma && box.region == 0 &&
+      layout_.info(letter.peer).server.process != layout_.info(rank_).server.process;
   uint32_t& pieces = sent_[peer].pieces;
   if (!staged || sentBytes_[peer] == letter.bytes || !isReached(box.out, pieces - 1)) return false;
   const uint64_t n = std::min(slotBytes(), letter.bytes - sentBytes_[peer]);
-  std::memcpy(slot(rank_, letter.peer, pieces), static_cast<const std::byte*>(letter.buffer) + sentBytes_[peer], n);
+  std::memcpy(slot(rank_, letter.peer, pieces),
+              static_cast<const std::byte*>(letter.buffer) + sentBytes_[peer], n);
   sentBytes_[peer] += n;
   raise(box.in, ++pieces);
   return true;
@@ -69,7 +71,8 @@ bool Mail::stepRecv(const Letter& letter, uint8_t& state) noexcept {
   }
   ++counts.messages;
   receivedBytes_[peer] = 0;
-  const bool sameProcess = layout_.info(letter.peer).server.process == layout_.info(rank_).server.process;
+  const bool sameProcess =
+      layout_.info(letter.peer).server.process == layout_.info(rank_).server.process;
   if (box.inSlot == 0 && !sameProcess && box.region == 0 && !*reach_.cma) {
     state = kMoving;
     return true;
@@ -85,18 +88,23 @@ bool Mail::stepRecv(const Letter& letter, uint8_t& state) noexcept {
 
 bool Mail::take(const Letter& letter, const MailHead& box) noexcept {
   if (letter.bytes == 0) return true;
-  const bool sameProcess = layout_.info(letter.peer).server.process == layout_.info(rank_).server.process;
+  const bool sameProcess =
+      layout_.info(letter.peer).server.process == layout_.info(rank_).server.process;
   const std::byte* from = nullptr;
-  if (box.inSlot != 0) from = slot(letter.peer, rank_, 0);
-  else if (sameProcess || box.region != 0) from = reach_.pointer(reach_.context, letter.peer, box.region, box.address);
+  if (box.inSlot != 0)
+    from = slot(letter.peer, rank_, 0);
+  else if (sameProcess || box.region != 0)
+    from = reach_.pointer(reach_.context, letter.peer, box.region, box.address);
   if (from == nullptr && box.region != 0) return false;
   const pid_t pid = reach_.pid(reach_.context, letter.peer);
   for (uint64_t at = 0; at < letter.bytes; at += kBlock) {
     if (reach_.broken(reach_.context)) return false;
     const uint64_t n = std::min(kBlock, letter.bytes - at);
     std::byte* to = static_cast<std::byte*>(letter.buffer) + at;
-    if (from != nullptr) std::memmove(to, from + at, n);
-    else if (!cmaRead(pid, box.address + at, to, n)) return false;
+    if (from != nullptr)
+      std::memmove(to, from + at, n);
+    else if (!cmaRead(pid, box.address + at, to, n))
+      return false;
   }
   return true;
 }
@@ -107,7 +115,8 @@ bool Mail::recvPieces(const Letter& letter, uint8_t& state) noexcept {
   uint32_t& pieces = received_[peer].pieces;
   if (!isReached(box.in, pieces + 1)) return false;
   const uint64_t n = std::min(slotBytes(), letter.bytes - receivedBytes_[peer]);
-  std::memcpy(static_cast<std::byte*>(letter.buffer) + receivedBytes_[peer], slot(letter.peer, rank_, pieces), n);
+  std::memcpy(static_cast<std::byte*>(letter.buffer) + receivedBytes_[peer],
+              slot(letter.peer, rank_, pieces), n);
   receivedBytes_[peer] += n;
   raise(box.out, ++pieces);
   if (receivedBytes_[peer] == letter.bytes) {
@@ -117,7 +126,8 @@ bool Mail::recvPieces(const Letter& letter, uint8_t& state) noexcept {
   return true;
 }
 
-Mail::Outcome Mail::deliver(std::span<const Letter> letters, std::span<uint8_t> state, const WaitRules& rules) noexcept {
+Mail::Outcome Mail::deliver(std::span<const Letter> letters, std::span<uint8_t> state,
+                            const WaitRules& rules) noexcept {
   outcome_ = Outcome::kDone;
   uint32_t turns = 0;
   bool last = false;  // one more look after the waiting has been called off
@@ -128,7 +138,9 @@ Mail::Outcome Mail::deliver(std::span<const Letter> letters, std::span<uint8_t> 
     for (size_t i = 0; i < letters.size() && outcome_ == Outcome::kDone; ++i) {
       if (state[i] == kDelivered) continue;
       bool& busy = (letters[i].isSend ? sendBusy : recvBusy)[static_cast<size_t>(letters[i].peer)];
-      if (!busy) moved |= letters[i].isSend ? stepSend(letters[i], state[i]) : stepRecv(letters[i], state[i]);
+      if (!busy)
+        moved |=
+            letters[i].isSend ? stepSend(letters[i], state[i]) : stepRecv(letters[i], state[i]);
       busy |= state[i] != kDelivered;
       left += state[i] != kDelivered;
     }

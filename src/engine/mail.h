@@ -49,11 +49,13 @@ class Mail {
   };
   enum class Outcome { kDone, kBroken, kLengths, kCopyFailed };
 
-  Mail(const Layout& layout, int rank, Reach reach) noexcept : layout_(layout), rank_(rank), reach_(reach) {}
+  Mail(const Layout& layout, int rank, Reach reach) noexcept
+      : layout_(layout), rank_(rank), reach_(reach) {}
 
   /// Delivers all letters. `state` has one byte per letter, all 0. On kLengths, faulty() says which
   /// letter and what its peer sends. HOT: no allocation or lock.
-  Outcome deliver(std::span<const Letter> letters, std::span<uint8_t> state, const WaitRules& rules) noexcept;
+  Outcome deliver(std::span<const Letter> letters, std::span<uint8_t> state,
+                  const WaitRules& rules) noexcept;
   struct Faulty {
     int peer = 0;
     uint64_t sent = 0, expected = 0;
@@ -68,7 +70,9 @@ class Mail {
   [[nodiscard]] MailHead& head(int from, int to) const noexcept {
     return *reinterpret_cast<MailHead*>(layout_.mail(from, to));
   }
-  [[nodiscard]] uint64_t slotBytes() const noexcept { return (layout_.mailBytes() - MailHead::kBytes) / 2 / 64 * 64; }
+  [[nodiscard]] uint64_t slotBytes() const noexcept {
+    return (layout_.mailBytes() - MailHead::kBytes) / 2 / 64 * 64;
+  }
   [[nodiscard]] std::byte* slot(int from, int to, uint32_t piece) const noexcept {
     return layout_.mail(from, to) + MailHead::kBytes + (piece & 1) * slotBytes();
   }

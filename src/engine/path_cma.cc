@@ -1,8 +1,8 @@
 // Ordinary memory by the kernel's hand: process_vm_readv and _writev (runCma).
 //
-// A reducing tile is dealt to one rank, which reads the peers' parts into cache-sized scratch, reduces
-// and writes the result to whoever receives it. A copy is read by its receiver straight into place;
-// of a rooted collective the root does every n-th layer, so that its core works too.
+// A reducing tile is dealt to one rank, which reads the peers' parts into cache-sized scratch,
+// reduces and writes the result to whoever receives it. A copy is read by its receiver straight
+// into place; of a rooted collective the root does every n-th layer, so that its core works too.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,8 @@ class CmaWork {
  private:
   [[nodiscard]] uint64_t chunk() const noexcept {
     const uint64_t most = kScratchBytes / static_cast<uint64_t>(f_.nRanks) / kLine * kLine;
-    return fairChunk(f_.shape.bytes, f_.nRanks * f_.workers(), std::min<uint64_t>(f_.config.chunk, most));
+    return fairChunk(f_.shape.bytes, f_.nRanks * f_.workers(),
+                     std::min<uint64_t>(f_.config.chunk, most));
   }
 
   bool reduceTiles() noexcept {
@@ -57,7 +58,8 @@ class CmaWork {
     combine(f_, true, {src.data(), static_cast<size_t>(f_.nRanks)}, {&result, 1}, t.bytes, false);
     for (int k = 0; k < t.dst.count; ++k) {
       const auto i = static_cast<size_t>(t.dst.first + k);
-      if (i != me && !cmaWrite(f_.pid[i], f_.peerRecv[i] + t.dstOffset, result, t.bytes)) return false;
+      if (i != me && !cmaWrite(f_.pid[i], f_.peerRecv[i] + t.dstOffset, result, t.bytes))
+        return false;
     }
     return true;
   }
@@ -74,7 +76,8 @@ class CmaWork {
   bool copyTo(int to) noexcept {
     const TileMap tiles(f_.shape, to, chunk(), f_.scratchOf(worker_));
     const bool isRooted = rooted(f_.shape.collective);
-    const uint64_t layer = f_.shape.collective == Collective::kGather ? static_cast<uint64_t>(f_.nRanks) : 1;
+    const uint64_t layer =
+        f_.shape.collective == Collective::kGather ? static_cast<uint64_t>(f_.nRanks) : 1;
     const auto n = static_cast<uint64_t>(f_.nRanks), all = static_cast<uint64_t>(f_.workers());
     for (uint64_t i = 0; i < tiles.size(); ++i) {
       const Tile t = tiles[i];
@@ -97,8 +100,11 @@ class CmaWork {
       if (target != source) combine(f_, false, {&source, 1}, {&target, 1}, t.bytes, false);
       return true;
     }
-    if (to == f_.rank) return cmaRead(f_.pid[src], f_.peerSend[src] + t.srcOffset, f_.recv[dst] + t.dstOffset, t.bytes);
-    return cmaWrite(f_.pid[dst], f_.peerRecv[dst] + t.dstOffset, f_.send[src] + t.srcOffset, t.bytes);
+    if (to == f_.rank)
+      return cmaRead(f_.pid[src], f_.peerSend[src] + t.srcOffset, f_.recv[dst] + t.dstOffset,
+                     t.bytes);
+    return cmaWrite(f_.pid[dst], f_.peerRecv[dst] + t.dstOffset, f_.send[src] + t.srcOffset,
+                    t.bytes);
   }
 
   Flight& f_;

@@ -4,7 +4,8 @@
 // w, w + W, ..., with slots and flags of its own, kStageSlots (K) rounds deep.
 //
 //   pull:   for i in 0..R:  copy in round i+1;  raise in;  wait in(i) of all;   take what is mine
-//   split:  for i in 0..R+1: copy in round i;   raise in;  wait in(i-1) of all;  reduce my share of i-1,
+//   split:  for i in 0..R+1: copy in round i;   raise in;  wait in(i-1) of all;  reduce my share of
+//   i-1,
 //                            raise out;  wait out(i-2) of all;  fetch the others' shares of i-2
 //
 // Slots need no flag of their own to be used again. pull: who has raised in(i+1) has taken round
@@ -58,7 +59,9 @@ class Rounds {
   Rounds(const Flight& f, const TileMap& tiles, uint64_t tileBytes) noexcept
       : f_(f), tiles_(tiles), tileBytes_(tileBytes), perRound_(tilesPerRound(f.shape)) {}
 
-  [[nodiscard]] uint64_t count() const noexcept { return (tiles_.size() + perRound_ - 1) / perRound_; }
+  [[nodiscard]] uint64_t count() const noexcept {
+    return (tiles_.size() + perRound_ - 1) / perRound_;
+  }
 
   /// Copies this rank's part of the round into its slot, but for what only it needs itself.
   void copyIn(uint64_t round, std::byte* slot, bool split) const noexcept {
@@ -93,7 +96,8 @@ class Rounds {
       const auto [first, last] = share(t, f_.rank);
       std::array<void*, 2> to;
       size_t n = 0;
-      if (holds(t.dst, f_.rank)) to[n++] = f_.recv[static_cast<size_t>(f_.rank)] + t.dstOffset + first;
+      if (holds(t.dst, f_.rank))
+        to[n++] = f_.recv[static_cast<size_t>(f_.rank)] + t.dstOffset + first;
       if (t.dst.count > 1 || n == 0) to[n++] = out;
       combineAt(t, first, last, {to.data(), n}, slotOf, placeOf);
     });
@@ -122,26 +126,29 @@ class Rounds {
     return {std::min(part * r, t.bytes), std::min(part * (r + 1), t.bytes)};
   }
 
-  /// Calls visit(tile, placeOf) for each tile; placeOf(rank) is where that source put it in its slot.
+  /// Calls visit(tile, placeOf) for each tile; placeOf(rank) is where that source put it in its
+  /// slot.
   template <class Visit>
   void forEach(uint64_t round, const Visit& visit) const noexcept {
     std::array<uint16_t, kMaxRanks> used{};
     const uint64_t first = round * perRound_, last = std::min(first + perRound_, tiles_.size());
     for (uint64_t i = first; i < last; ++i) {
       const Tile t = tiles_[i];
-      const uint64_t place = t.src.count == 1 ? used[static_cast<size_t>(t.src.first)]++ : i - first;
+      const uint64_t place =
+          t.src.count == 1 ? used[static_cast<size_t>(t.src.first)]++ : i - first;
       visit(t, [&](int) { return place * tileBytes_; });
     }
   }
 
   template <class SlotOf, class PlaceOf>
-  void combineAt(const Tile& t, uint64_t first, uint64_t last, std::span<void* const> to, const SlotOf& slotOf,
-                 const PlaceOf& placeOf) const noexcept {
+  void combineAt(const Tile& t, uint64_t first, uint64_t last, std::span<void* const> to,
+                 const SlotOf& slotOf, const PlaceOf& placeOf) const noexcept {
     if (first == last) return;
     std::array<const void*, kMaxRanks> src;
     size_t n = 0;
     for (int r = t.src.first; r < t.src.first + t.src.count; ++r)
-      src[n++] = r == f_.rank ? f_.send[static_cast<size_t>(r)] + t.srcOffset + first : slotOf(r) + placeOf(r) + first;
+      src[n++] = r == f_.rank ? f_.send[static_cast<size_t>(r)] + t.srcOffset + first
+                              : slotOf(r) + placeOf(r) + first;
     if (!t.reduce && to[0] == src[0]) return;
     combine(f_, t.reduce, {src.data(), n}, to, last - first, f_.nonTemporal && !t.reduce);
   }
@@ -161,13 +168,15 @@ Geometry geometryOf(const Flight& f, bool split) noexcept {
   const uint64_t area = f.layout->stageBytes() / static_cast<uint64_t>(f.workers()) / kLine * kLine;
   const uint64_t most = area / kStageSlots / (split ? 2 : 1) / kLine * kLine;
   const uint64_t perSlot = tilesPerSlot(f.shape);
-  const uint64_t tile = std::max(std::min<uint64_t>(f.config.chunk, most) / perSlot / kLine * kLine, kLine);
+  const uint64_t tile =
+      std::max(std::min<uint64_t>(f.config.chunk, most) / perSlot / kLine * kLine, kLine);
   return {tile, tile * perSlot, tile, area};
 }
 
 bool waitAll(const Flight& f, int worker, Flag StageFlags::*flag, uint32_t target) noexcept {
   for (int i = 1; i < f.nRanks; ++i)
-    if (!waitFor(f.layout->stageFlags((f.rank + i) % f.nRanks, worker).*flag, target, f.rules)) return false;
+    if (!waitFor(f.layout->stageFlags((f.rank + i) % f.nRanks, worker).*flag, target, f.rules))
+      return false;
   return true;
 }
 
@@ -219,7 +228,8 @@ struct Lanework {
       if (step >= 1 && step - 1 < mine) {
         const uint64_t i = step - 1;
         if (!waitAll(f, worker, &StageFlags::in, in(i))) return false;
-        rounds.reduceShare(roundOf(i), outSlot(f.rank, i), [&](int rank) { return inSlot(rank, i); });
+        rounds.reduceShare(roundOf(i), outSlot(f.rank, i),
+                           [&](int rank) { return inSlot(rank, i); });
         raise(f.layout->stageFlags(f.rank, worker).out, out(i));
       }
       if (step >= 2) {
@@ -250,13 +260,18 @@ uint64_t smallTile(const CallShape& s, uint64_t nBytes) noexcept {
   return std::max(roundUp(uneven(s.collective) ? nBytes : s.bytes, kLine), kLine);
 }
 
-void pullRounds(void* f, int worker) noexcept { stagedWorker(*static_cast<Flight*>(f), worker, false); }
-void splitRounds(void* f, int worker) noexcept { stagedWorker(*static_cast<Flight*>(f), worker, true); }
+void pullRounds(void* f, int worker) noexcept {
+  stagedWorker(*static_cast<Flight*>(f), worker, false);
+}
+void splitRounds(void* f, int worker) noexcept {
+  stagedWorker(*static_cast<Flight*>(f), worker, true);
+}
 
 }  // namespace
 
 bool runStaged(Flight& f, WorkerPool& pool, bool split) noexcept {
-  const bool canSplit = f.call->collective == Collective::kAllReduce || f.call->collective == Collective::kReduce;
+  const bool canSplit =
+      f.call->collective == Collective::kAllReduce || f.call->collective == Collective::kReduce;
   pool.run(f.workers(), split && canSplit ? splitRounds : pullRounds, &f);
   return !f.broken();
 }

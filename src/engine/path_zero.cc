@@ -43,8 +43,8 @@ uint32_t claim(std::atomic<uint64_t>& word, uint32_t call, uint32_t count) noexc
     const bool begun = static_cast<uint32_t>(seen >> 32) == call;
     const uint32_t next = begun ? static_cast<uint32_t>(seen) : 0;
     if (next >= count) return count;
-    if (word.compare_exchange_weak(seen, uint64_t{call} << 32 | (next + 1), std::memory_order_acq_rel,
-                                   std::memory_order_acquire))
+    if (word.compare_exchange_weak(seen, uint64_t{call} << 32 | (next + 1),
+                                   std::memory_order_acq_rel, std::memory_order_acquire))
       return next;
   }
 }
@@ -75,15 +75,26 @@ void pullWorker(void* context, int worker) noexcept {
 
 }  // namespace
 
-bool runClaimed(Flight& f, WorkerPool& pool) noexcept {
-  pool.run(f.workers(), claimWorker, &f);
+void countClaimed(Flight& f) noexcept {
   const TileMap tiles(f.shape, chunkOf(f, f.nRanks * f.workers()), f.scratchOf(0));
   for (int i = 0; i < f.config.channels; ++i) {
     const Span span = shareOf(tiles.size(), i, f.config.channels);
-    uint32_t& base = f.doneBase[static_cast<size_t>(i)];
-    base += static_cast<uint32_t>(span.last - span.first);
-    if (!waitFor(f.layout->lane(i).done, base, f.rules)) return false;
+    f.doneBase[static_cast<size_t>(i)] += static_cast<uint32_t>(span.last - span.first);
   }
+}
+
+bool isClaimedDone(const Flight& f) noexcept {
+  for (int i = 0; i < f.config.channels; ++i)
+    if (!reached(f.layout->lane(i).done.value.load(std::memory_order_acquire),
+                 f.doneBase[static_cast<size_t>(i)]))
+      return false;
+  return true;
+}
+
+bool runClaimed(Flight& f, WorkerPool& pool) noexcept {
+  pool.run(f.workers(), claimWorker, &f);
+  for (int i = 0; i < f.config.channels; ++i)
+    if (!waitFor(f.layout->lane(i).done, f.doneBase[static_cast<size_t>(i)], f.rules)) return false;
   return !f.broken();
 }
 
@@ -96,8 +107,8 @@ bool runPulled(Flight& f, WorkerPool& pool) noexcept {
   return true;
 }
 
-void combine(const Flight& f, bool reduces, std::span<const void* const> src, std::span<void* const> dst,
-             uint64_t bytes, bool stream) noexcept {
+void combine(const Flight& f, bool reduces, std::span<const void* const> src,
+             std::span<void* const> dst, uint64_t bytes, bool stream) noexcept {
   if (dst.empty()) return;
   if (!reduces) {
     copyBytes(dst.data(), static_cast<int>(dst.size()), src[0], bytes, stream);

@@ -47,9 +47,9 @@ void WorkerPool::grow(int helpers) noexcept {
   try {
     for (; nHelpers_ < std::min(helpers, kMaxWorkers); ++nHelpers_) {
       auto helper = std::make_unique<Helper>();
-      helper->thread = startQuietThread("accl-lane", [this, self = helper.get(), worker = nHelpers_ + 1] {
-        serve(*self, worker);
-      });
+      helper->thread = startQuietThread(
+          "accl-lane",
+          [this, self = helper.get(), worker = nHelpers_ + 1] { serve(*self, worker); });
       pinTo(helper->thread.native_handle(), firstCpu_ + nHelpers_ + 1);
       helpers_[static_cast<size_t>(nHelpers_)] = std::move(helper);
     }
@@ -87,8 +87,10 @@ void WorkerPool::run(int workers, Function function, void* context) noexcept {
   uint32_t turns = 0;
   for (uint32_t left = left_.load(std::memory_order_acquire); left != 0;
        left = left_.load(std::memory_order_acquire)) {
-    if (turns < kTurns) (void)waitOnce(turns, rules);
-    else left_.wait(left, std::memory_order_acquire);
+    if (turns < kTurns)
+      (void)waitOnce(turns, rules);
+    else
+      left_.wait(left, std::memory_order_acquire);
   }
 }
 

@@ -12,8 +12,8 @@ namespace autoccl {
 
 /// Runs one function on the caller and on w-1 helpers, at most kMaxWorkers together. Helpers are
 /// started when a call first wants them, pinned inside the CPU set that the creating thread was
-/// allowed, and sleep in the kernel between calls. One run at a time. Costs nothing for w = 1; else a
-/// wake-up per helper and call. If the system gives no more threads, the caller does the missing
+/// allowed, and sleep in the kernel between calls. One run at a time. Costs nothing for w = 1; else
+/// a wake-up per helper and call. If the system gives no more threads, the caller does the missing
 /// workers' shares after its own (shares never wait for each other inside a rank).
 class WorkerPool {
  public:

@@ -29,7 +29,8 @@ bool cmaRead(pid_t pid, uint64_t peerAddress, void* to, size_t bytes) noexcept {
 }
 
 bool cmaWrite(pid_t pid, uint64_t peerAddress, const void* from, size_t bytes) noexcept {
-  return repeat(::process_vm_writev, pid, peerAddress, static_cast<char*>(const_cast<void*>(from)), bytes);
+  return repeat(::process_vm_writev, pid, peerAddress, static_cast<char*>(const_cast<void*>(from)),
+                bytes);
 }
 
 }  // namespace autoccl

@@ -10,11 +10,13 @@
 
 namespace autoccl {
 
-/// Watches the processes of a group's ranks; who is never watched (a rank in this process) is alive.
-/// watch belongs to set-up; the rest is thread-safe, makes one system call and allocates nothing.
+/// Watches the processes of a group's ranks; who is never watched (a rank in this process) is
+/// alive. watch belongs to set-up; the rest is thread-safe, makes one system call and allocates
+/// nothing.
 class Liveness {
  public:
-  /// Watches rank `rank`, a process `pid`. A process that is gone already counts as dead. Throws Error.
+  /// Watches rank `rank`, a process `pid`. A process that is gone already counts as dead. Throws
+  /// Error.
   void watch(int rank, pid_t pid);
   /// A dead rank of which `matters(rank)` is true, or -1.
   template <class Matters>

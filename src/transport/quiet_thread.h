@@ -11,7 +11,8 @@
 namespace autoccl {
 
 /// Starts a thread with every signal blocked, so that the host's handlers run on the host's threads
-/// only, and with a name that shows in ps and gdb (at most 15 characters). Throws std::system_error.
+/// only, and with a name that shows in ps and gdb (at most 15 characters). Throws
+/// std::system_error.
 template <class Function>
 [[nodiscard]] std::thread startQuietThread(const std::string& name, Function&& function) {
   sigset_t all, before;

@@ -21,9 +21,13 @@ namespace {
 
 constexpr int64_t kRequestNs = 1'000'000'000;  // a connected peer has this long to ask
 
-void* asPointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+void* asPointer(uint64_t address) {
+  return reinterpret_cast<void*>(address);
+}
 
-std::string reason() { return std::generic_category().message(errno); }
+std::string reason() {
+  return std::generic_category().message(errno);
+}
 
 void writeAll(const Fd& fd, const void* data, size_t bytes) {
   const char* at = static_cast<const char*>(data);
@@ -31,7 +35,8 @@ void writeAll(const Fd& fd, const void* data, size_t bytes) {
   while (bytes > 0) {
     const ssize_t n = ::pwrite(fd.get(), at, bytes, offset);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw Error(ErrorCode::kSystem, "cannot copy a buffer into shared memory: " + reason());
+    if (n <= 0)
+      throw Error(ErrorCode::kSystem, "cannot copy a buffer into shared memory: " + reason());
     at += n;
     offset += n;
     bytes -= static_cast<size_t>(n);
@@ -43,13 +48,15 @@ bool makePrivate(uint64_t begin, size_t bytes) noexcept {
   void* copy = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return false;
   std::memcpy(copy, asPointer(begin), bytes);
-  return ::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, asPointer(begin)) != MAP_FAILED;
+  return ::mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, asPointer(begin)) !=
+         MAP_FAILED;
 }
 
 }  // namespace
 
 Regions& Regions::ofProcess() {
-  static auto* const regions = new Regions();  // outlives every thread that may still look something up
+  static auto* const regions =
+      new Regions();  // outlives every thread that may still look something up
   return *regions;
 }
 
@@ -77,7 +84,8 @@ uint32_t Regions::insert(Owned owned) {
   const std::lock_guard lock(mutex_);
   const size_t n = count_.load(std::memory_order_relaxed);
   if (n == kMaxRegions)
-    throw Error(ErrorCode::kUsage, "more than " + std::to_string(kMaxRegions) + " registered buffers",
+    throw Error(ErrorCode::kUsage,
+                "more than " + std::to_string(kMaxRegions) + " registered buffers",
                 "free some with acclMemFree or acclCommDeregister");
   const uint32_t id = nextId_++;
   size_t at = n;
@@ -125,8 +133,10 @@ uint32_t Regions::idOf(const void* address, size_t bytes) const noexcept {
     size_t high = std::min(count_.load(std::memory_order_relaxed), kMaxRegions);
     while (low < high) {  // the first region that begins above the address
       const size_t middle = (low + high) / 2;
-      if ((*slots_)[middle].begin.load(std::memory_order_relaxed) <= begin) low = middle + 1;
-      else high = middle;
+      if ((*slots_)[middle].begin.load(std::memory_order_relaxed) <= begin)
+        low = middle + 1;
+      else
+        high = middle;
     }
     uint32_t id = 0;
     if (low > 0 && begin + bytes <= (*slots_)[low - 1].end.load(std::memory_order_relaxed))
@@ -166,7 +176,8 @@ bool Regions::release(void* address) {
     owned_.erase(found);
   }
   ::munmap(address, owned.bytes);
-  ::fallocate(owned.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(owned.bytes));
+  ::fallocate(owned.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+              static_cast<off_t>(owned.bytes));
   return true;
 }
 
@@ -183,8 +194,8 @@ uint32_t Regions::remap(void* address, size_t bytes) {
   writeAll(owned.fd, asPointer(begin), owned.bytes);
   const int fd = owned.fd.get();
   const uint32_t id = insert(std::move(owned));
-  if (::mmap(asPointer(begin), end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-             0) == MAP_FAILED) {
+  if (::mmap(asPointer(begin), end - begin, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED) {
     const std::string why = reason();
     const std::lock_guard lock(mutex_);
     eraseSlot(id);
@@ -210,14 +221,17 @@ RegionServerAddress Regions::serve() {
   RegionServerAddress address;
   uint64_t noise[2];
   if (::getrandom(noise, sizeof noise, 0) != sizeof noise ||
-      ::getrandom(address.key.data(), address.key.size(), 0) != static_cast<ssize_t>(address.key.size()))
+      ::getrandom(address.key.data(), address.key.size(), 0) !=
+          static_cast<ssize_t>(address.key.size()))
     throw Error(ErrorCode::kSystem, "getrandom gave too few bytes");
   address.process = noise[0] | 1;
-  const std::string name = "autoccl-" + std::to_string(::geteuid()) + "-" + std::to_string(::getpid()) + "-" +
-                           std::to_string(noise[1]);
+  const std::string name = "autoccl-" + std::to_string(::geteuid()) + "-" +
+                           std::to_string(::getpid()) + "-" + std::to_string(noise[1]);
   std::copy(name.begin(), name.end(), address.name.begin());
   Fd listener = listenOn(name);
-  startQuietThread("accl-regions", [this, socket = std::move(listener)] { serveForever(socket); }).detach();
+  startQuietThread("accl-regions", [this, socket = std::move(listener)] {
+    serveForever(socket);
+  }).detach();
   server_ = address;
   return server_;
 }
@@ -236,7 +250,9 @@ void Regions::serveForever(const Fd& listener) {
 
 void Regions::answer(const Fd& connection) {
   RegionRequest request;
-  if (!connection || !receiveAll(connection, &request, sizeof request, nullptr, nowNs() + kRequestNs)) return;
+  if (!connection ||
+      !receiveAll(connection, &request, sizeof request, nullptr, nowNs() + kRequestNs))
+    return;
   RegionReply reply;
   Fd copy;
   {
@@ -248,7 +264,8 @@ void Regions::answer(const Fd& connection) {
       copy = Fd(::fcntl(found->second.fd.get(), F_DUPFD_CLOEXEC, 3));
     }
   }
-  (void)sendAll(connection, &reply, sizeof reply, request.wantDescriptor ? copy.get() : -1, nowNs() + kRequestNs);
+  (void)sendAll(connection, &reply, sizeof reply, request.wantDescriptor ? copy.get() : -1,
+                nowNs() + kRequestNs);
 }
 
 }  // namespace autoccl

@@ -2,8 +2,8 @@
 // acclCommRegister moves onto shared pages.
 #pragma once
 
-#include <atomic>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,15 +17,15 @@ namespace autoccl {
 
 /// Where a peer finds a region's descriptor: the owner's server.
 struct RegionServerAddress {
-  std::array<char, 96> name{};   // abstract socket
+  std::array<char, 96> name{};  // abstract socket
   std::array<uint8_t, 16> key{};
-  uint64_t process = 0;          // random, one per process, never 0
+  uint64_t process = 0;  // random, one per process, never 0
 };
 
 /// The registry of this process. Regions have ids that are never used twice.
-/// idOf is HOT: no lock, allocation or system call (a sequence lock over a sorted array); everything
-/// else takes a mutex. Thread-safe. After fork the child starts with an empty server and cannot
-/// serve its parent's regions; remapped pages become private copies there.
+/// idOf is HOT: no lock, allocation or system call (a sequence lock over a sorted array);
+/// everything else takes a mutex. Thread-safe. After fork the child starts with an empty server and
+/// cannot serve its parent's regions; remapped pages become private copies there.
 class Regions {
  public:
   static Regions& ofProcess();
@@ -38,8 +38,8 @@ class Regions {
 
   /// Moves the whole pages inside [address, address + bytes) onto shared memory, in place and with
   /// their contents. The pages must be private, readable and writable, and no thread may store into
-  /// them during this call. Returns the region's id, 0 if there is no whole page inside. Throws Error.
-  /// Cost: one copy of the bytes.
+  /// them during this call. Returns the region's id, 0 if there is no whole page inside. Throws
+  /// Error. Cost: one copy of the bytes.
   uint32_t remap(void* address, size_t bytes);
   /// Makes the pages private again. To be called before they are freed. False: no such region.
   bool unmap(uint32_t id);
@@ -89,6 +89,7 @@ struct PeerRegion {
 
 /// Maps the region of another process, once per process for all communicators; null if the owner is
 /// gone or the region is. Also drops mappings whose owner freed them. Not hot: a socket round trip.
-[[nodiscard]] std::shared_ptr<const PeerRegion> mapPeerRegion(const RegionServerAddress& owner, uint32_t id);
+[[nodiscard]] std::shared_ptr<const PeerRegion> mapPeerRegion(const RegionServerAddress& owner,
+                                                              uint32_t id);
 
 }  // namespace autoccl

@@ -17,9 +17,10 @@
 namespace autoccl {
 namespace {
 
-constexpr uint64_t kMagic = 0x31306c6363614341ULL;  // layout of UniqueId, Hello and Welcome, version 1
-constexpr int64_t kHelloNs = 2'000'000'000;         // a connected rank has this long to say who it is
-constexpr int64_t kGraceNs = 3'000'000'000;         // rank 0's own time-out comes first, with the names
+constexpr uint64_t kMagic =
+    0x31306c6363614341ULL;                   // layout of UniqueId, Hello and Welcome, version 1
+constexpr int64_t kHelloNs = 2'000'000'000;  // a connected rank has this long to say who it is
+constexpr int64_t kGraceNs = 3'000'000'000;  // rank 0's own time-out comes first, with the names
 
 struct IdBytes {
   uint64_t magic;
@@ -97,7 +98,8 @@ void nap(int64_t ns) {
 }
 
 /// The segments that this process has mapped, by session.
-std::shared_ptr<Segment> shared(uint64_t session, const std::array<uint8_t, 16>& key, const Fd& fd, size_t bytes) {
+std::shared_ptr<Segment> shared(uint64_t session, const std::array<uint8_t, 16>& key, const Fd& fd,
+                                size_t bytes) {
   static std::mutex mutex;
   static std::map<uint64_t, std::weak_ptr<Segment>> mapped;
   const std::lock_guard lock(mutex);
@@ -125,7 +127,8 @@ class Host {
     welcome.session |= 1;
     randomBytes(welcome.key.data(), welcome.key.size());
     try {
-      const Fd memory = newSharedMemory(request_.bytes, "a communicator of " + std::to_string(request_.nRanks) + " ranks");
+      const Fd memory = newSharedMemory(
+          request_.bytes, "a communicator of " + std::to_string(request_.nRanks) + " ranks");
       if (request_.nRanks > 1) {
         const Fd listener = listenOn(nameOf(id_));
         while (missing() > 0) admit(acceptFrom(listener, deadline));
@@ -143,7 +146,8 @@ class Host {
 
  private:
   int missing() const {
-    return static_cast<int>(std::count_if(ranks_.begin() + 1, ranks_.end(), [](const Fd& fd) { return !fd; }));
+    return static_cast<int>(
+        std::count_if(ranks_.begin() + 1, ranks_.end(), [](const Fd& fd) { return !fd; }));
   }
 
   std::string missingNames() const {
@@ -157,23 +161,28 @@ class Host {
     if (!connection)
       throw Error(ErrorCode::kTimeout,
                   "of " + std::to_string(request_.nRanks) + " ranks these did not come within " +
-                      std::to_string(request_.timeoutNs / 1'000'000'000) + " s: rank " + missingNames(),
+                      std::to_string(request_.timeoutNs / 1'000'000'000) + " s: rank " +
+                      missingNames(),
                   "see their output, or raise AUTOCCL_INIT_TIMEOUT");
     Hello hello;
-    if (!receiveAll(connection, &hello, sizeof hello, nullptr, nowNs() + kHelloNs)) return;  // no rank of ours
+    if (!receiveAll(connection, &hello, sizeof hello, nullptr, nowNs() + kHelloNs))
+      return;  // no rank of ours
     if (hello.magic != kMagic || hello.key != id_.key) return;
     const std::string who = "rank " + std::to_string(hello.rank);
     // It is told of whatever goes wrong from here, as every rank that has come.
     if (hello.rank < 1 || hello.rank >= request_.nRanks) {
       strangers_.push_back(std::move(connection));
-      throw Error(ErrorCode::kUsage, who + " is not in [0, " + std::to_string(request_.nRanks) + ")");
+      throw Error(ErrorCode::kUsage,
+                  who + " is not in [0, " + std::to_string(request_.nRanks) + ")");
     }
     Fd& place = ranks_[static_cast<size_t>(hello.rank)];
     const bool twice = static_cast<bool>(place);
     (twice ? strangers_.emplace_back() : place) = std::move(connection);
-    if (twice) throw Error(ErrorCode::kUsage, who + " joined twice", "give every rank a number of its own");
+    if (twice)
+      throw Error(ErrorCode::kUsage, who + " joined twice", "give every rank a number of its own");
     if (hello.nRanks != request_.nRanks)
-      throw Error(ErrorCode::kUsage, who + " counts " + std::to_string(hello.nRanks) + " ranks, rank 0 counts " +
+      throw Error(ErrorCode::kUsage, who + " counts " + std::to_string(hello.nRanks) +
+                                         " ranks, rank 0 counts " +
                                          std::to_string(request_.nRanks));
     if (hello.layout != request_.layout || hello.bytes != request_.bytes)
       throw Error(ErrorCode::kInput, who + " runs another version of libautoccl than rank 0",
@@ -184,7 +193,8 @@ class Host {
     const int64_t deadline = nowNs() + kHelloNs;
     for (const Fd& rank : ranks_)
       if (rank) (void)sendAll(rank, &welcome, sizeof welcome, fd, deadline);
-    for (const Fd& stranger : strangers_) (void)sendAll(stranger, &welcome, sizeof welcome, -1, deadline);
+    for (const Fd& stranger : strangers_)
+      (void)sendAll(stranger, &welcome, sizeof welcome, -1, deadline);
   }
 
   const JoinRequest& request_;
@@ -201,14 +211,16 @@ std::shared_ptr<Segment> visit(const JoinRequest& request) {
     host = connectTo(nameOf(id));
     if (host) break;
     if (nowNs() > deadline)
-      throw Error(ErrorCode::kTimeout,
-                  "rank " + std::to_string(request.rank) + ": rank 0 did not come within " +
-                      std::to_string(request.timeoutNs / 1'000'000'000) + " s",
-                  "see its output, check that all ranks got the same id, or raise AUTOCCL_INIT_TIMEOUT");
+      throw Error(
+          ErrorCode::kTimeout,
+          "rank " + std::to_string(request.rank) + ": rank 0 did not come within " +
+              std::to_string(request.timeoutNs / 1'000'000'000) + " s",
+          "see its output, check that all ranks got the same id, or raise AUTOCCL_INIT_TIMEOUT");
     nap(pauseNs);
   }
   if (!sameUser(host))
-    throw Error(ErrorCode::kSystem, "rendezvous '" + nameOf(id) + "' belongs to another user", "make a new unique id");
+    throw Error(ErrorCode::kSystem, "rendezvous '" + nameOf(id) + "' belongs to another user",
+                "make a new unique id");
   Hello hello;
   hello.key = id.key;
   hello.rank = request.rank;
@@ -218,8 +230,10 @@ std::shared_ptr<Segment> visit(const JoinRequest& request) {
   Welcome welcome;
   Fd memory;
   if (!sendAll(host, &hello, sizeof hello, -1, deadline) ||
-      !receiveAll(host, &welcome, sizeof welcome, &memory, deadline + kGraceNs) || welcome.magic != kMagic)
-    throw Error(ErrorCode::kRemote, "rank " + std::to_string(request.rank) + ": rank 0 went away during start-up",
+      !receiveAll(host, &welcome, sizeof welcome, &memory, deadline + kGraceNs) ||
+      welcome.magic != kMagic)
+    throw Error(ErrorCode::kRemote,
+                "rank " + std::to_string(request.rank) + ": rank 0 went away during start-up",
                 "see its output");
   if (welcome.code >= 0) {
     welcome.text.back() = 0;
@@ -240,9 +254,11 @@ UniqueId newUniqueId() {
 }
 
 UniqueId uniqueIdFrom(std::string_view token) {
-  const bool good = !token.empty() && token.size() <= 64 && std::all_of(token.begin(), token.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
+  const bool good =
+      !token.empty() && token.size() <= 64 && std::all_of(token.begin(), token.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+      });
   if (!good)
     throw Error(ErrorCode::kUsage, "job id '" + std::string(token) + "' cannot name a rendezvous",
                 "allowed: 1 to 64 characters of A-Z a-z 0-9 _ -");
@@ -258,8 +274,10 @@ void checkUniqueId(const UniqueId& id) {
 std::shared_ptr<Segment> joinSegment(const JoinRequest& request) {
   checkUniqueId(request.id);
   if (request.nRanks < 1 || request.rank < 0 || request.rank >= request.nRanks)
-    throw Error(ErrorCode::kUsage, "rank " + std::to_string(request.rank) + " of " + std::to_string(request.nRanks) +
-                                       " is no rank", "allowed: 0 to ranks-1");
+    throw Error(ErrorCode::kUsage,
+                "rank " + std::to_string(request.rank) + " of " + std::to_string(request.nRanks) +
+                    " is no rank",
+                "allowed: 0 to ranks-1");
   return request.rank == 0 ? Host(request).run() : visit(request);
 }
 

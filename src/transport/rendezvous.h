@@ -32,23 +32,23 @@ void checkUniqueId(const UniqueId& id);
 /// the mapping, so an address in it means the same to all of them.
 struct Segment {
   Mapping mapping;
-  uint64_t session = 0;               // random, equal on all ranks, never 0
-  std::array<uint8_t, 16> key{};      // secret of the session
+  uint64_t session = 0;           // random, equal on all ranks, never 0
+  std::array<uint8_t, 16> key{};  // secret of the session
 };
 
 struct JoinRequest {
   UniqueId id;
   int rank = 0;
   int nRanks = 1;
-  size_t bytes = 0;        // of the segment
-  uint64_t layout = 0;     // fingerprint of what is laid out in it: ranks must agree
+  size_t bytes = 0;     // of the segment
+  uint64_t layout = 0;  // fingerprint of what is laid out in it: ranks must agree
   int64_t timeoutNs = 60'000'000'000;
 };
 
-/// Blocks until all ranks are there. Rank 0 makes the segment and hands its descriptor to the others
-/// over a socket with an abstract name; the name is gone when all have it. Throws Error: a time-out
-/// that names the missing ranks, a rank of another version, too little memory (with bytes).
-/// Cost: one connection per rank, at set-up only.
+/// Blocks until all ranks are there. Rank 0 makes the segment and hands its descriptor to the
+/// others over a socket with an abstract name; the name is gone when all have it. Throws Error: a
+/// time-out that names the missing ranks, a rank of another version, too little memory (with
+/// bytes). Cost: one connection per rank, at set-up only.
 [[nodiscard]] std::shared_ptr<Segment> joinSegment(const JoinRequest& request);
 
 }  // namespace autoccl

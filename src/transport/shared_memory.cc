@@ -40,7 +40,9 @@ uint64_t cgroupLeft() {
 
 }  // namespace
 
-uint64_t availableBytes() { return std::min(memAvailable(), cgroupLeft()); }
+uint64_t availableBytes() {
+  return std::min(memAvailable(), cgroupLeft());
+}
 
 size_t pageBytes() noexcept {
   static const auto bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
@@ -56,7 +58,8 @@ Fd newSharedMemory(size_t bytes, const std::string& purpose) {
                 "raise the memory limit of the container or use fewer ranks");
   Fd fd(::memfd_create("autoccl", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd)
-    throw Error(ErrorCode::kSystem, purpose + ": memfd_create: " + std::generic_category().message(errno),
+    throw Error(ErrorCode::kSystem,
+                purpose + ": memfd_create: " + std::generic_category().message(errno),
                 "raise `ulimit -n`");
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     throw Error(ErrorCode::kSystem, purpose + ": cannot size " + std::to_string(bytes) +
@@ -67,11 +70,12 @@ Fd newSharedMemory(size_t bytes, const std::string& purpose) {
 }
 
 Mapping::Mapping(const Fd& fd, size_t bytes, bool populate) : bytes_(bytes) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (populate ? MAP_POPULATE : 0),
-                    fd.get(), 0);
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | (populate ? MAP_POPULATE : 0), fd.get(), 0);
   if (at == MAP_FAILED)
-    throw Error(ErrorCode::kSystem, "cannot map " + std::to_string(bytes) + " bytes of shared memory: " +
-                                        std::generic_category().message(errno),
+    throw Error(ErrorCode::kSystem,
+                "cannot map " + std::to_string(bytes) +
+                    " bytes of shared memory: " + std::generic_category().message(errno),
                 "raise `ulimit -v`");
   data_ = static_cast<std::byte*>(at);
 }

@@ -16,7 +16,9 @@
 namespace autoccl {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
 
 socklen_t fill(sockaddr_un& address, const std::string& name) {
   if (name.empty() || name.size() + 1 > sizeof address.sun_path)
@@ -54,8 +56,9 @@ Fd listenOn(const std::string& name) {
   Fd fd = newSocket();
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0)
     throw Error(ErrorCode::kSystem, "rendezvous '" + name + "': " + reason(errno),
-                errno == EADDRINUSE ? "two ranks 0 use one unique id: make a new id for each communicator"
-                                    : "see unix(7)");
+                errno == EADDRINUSE
+                    ? "two ranks 0 use one unique id: make a new id for each communicator"
+                    : "see unix(7)");
   if (::listen(fd.get(), 512) != 0)
     throw Error(ErrorCode::kSystem, "rendezvous '" + name + "': listen: " + reason(errno));
   return fd;

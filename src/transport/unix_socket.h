@@ -25,7 +25,9 @@ namespace autoccl {
 
 /// Sends or receives exactly `bytes`, with at most one descriptor beside them. False at the
 /// deadline, at end of file and on any error. `fd` may be null / -1.
-[[nodiscard]] bool sendAll(const Fd& socket, const void* data, size_t bytes, int fd, int64_t deadlineNs);
-[[nodiscard]] bool receiveAll(const Fd& socket, void* data, size_t bytes, Fd* fd, int64_t deadlineNs);
+[[nodiscard]] bool sendAll(const Fd& socket, const void* data, size_t bytes, int fd,
+                           int64_t deadlineNs);
+[[nodiscard]] bool receiveAll(const Fd& socket, void* data, size_t bytes, Fd* fd,
+                              int64_t deadlineNs);
 
 }  // namespace autoccl

@@ -15,8 +15,8 @@ using RankBody = std::function<void(Communicator&)>;
 /// Runs the body on n ranks, each with a communicator of the group; returns when all have returned.
 void runAsThreads(int nRanks, const RankBody& body);
 
-/// The same in forked processes. A rank that returns leaves with 0, or with 1 if a gtest assertion failed in
-/// it; who dies by a signal has -signal. Returns the statuses by rank.
+/// The same in forked processes. A rank that returns leaves with 0, or with 1 if a gtest assertion
+/// failed in it; who dies by a signal has -signal. Returns the statuses by rank.
 std::vector<int> runAsProcesses(int nRanks, const RankBody& body);
 
 /// Starts the processes and leaves them running.

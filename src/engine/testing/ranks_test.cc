@@ -1,11 +1,11 @@
+#include "engine/testing/ranks.h"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <thread>
-
-#include "engine/testing/ranks.h"
 
 namespace autoccl::testing {
 
@@ -63,6 +63,8 @@ std::vector<int> awaitProcesses(const std::vector<pid_t>& processes) {
   return statuses;
 }
 
-std::vector<int> runAsProcesses(int nRanks, const RankBody& body) { return awaitProcesses(startProcesses(nRanks, body)); }
+std::vector<int> runAsProcesses(int nRanks, const RankBody& body) {
+  return awaitProcesses(startProcesses(nRanks, body));
+}
 
 }  // namespace autoccl::testing
