@@ -13,6 +13,7 @@ import sys
 
 SUFFIXES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 AXES = ("nc", "nt", "c")
+SHOWN_SUBSPACES = 8  # of a task, the fastest ones
 REVERSAL = 1.10  # a rise before a fall counts as a second peak only above this factor
 
 
@@ -251,6 +252,7 @@ def many_cores(rows, grid):
         subspace, values = fields_of(row["config"])
         tasks.setdefault((task_of(row), subspace), []).append((values, row["median_us"]))
     totals = {axis: [0, 0] for axis in AXES}
+    shown = collections.Counter()
     for (task, subspace), points in sorted(tasks.items(), key=lambda t: (t[0][0], min(p[1] for p in t[1]))):
         line = [f"{task[1]} {size_text(task[2])} x{task[0]}", subspace,
                 time_text(min(us for _, us in points))]
@@ -263,11 +265,14 @@ def many_cores(rows, grid):
             best = min(response, key=lambda p: p[1])[0]
             text = size_text(best) if axis == "c" else str(best)
             line.append(f"{text} ({factor_text(spread)}, {reversals(response)})")
-        lines.append(line)
+        shown[task] += 1
+        if shown[task] <= SHOWN_SUBSPACES:
+            lines.append(line)
     share = "; ".join(f"{axis}: {good} of {all_}" for axis, (all_, good) in totals.items())
-    return tuned(rows, grid) + "\n\nBest value along each parameter (worst / best, further valleys):\n\n" + \
+    return tuned(rows, grid) + f"\n\nBest value along each parameter (worst / best, further valleys), the {SHOWN_SUBSPACES} fastest " \
+        "subspaces of each task:\n\n" + \
         table(["task", "subspace", "best us", "NC", "NT", "C"], lines) + \
-        f"\n\nCurves of three points or more with one valley, reversals up to {REVERSAL:.2f}x allowed: {share}."
+        f"\n\nCurves of all subspaces with three points or more with one valley, reversals up to {REVERSAL:.2f}x allowed: {share}."
 
 
 def best_configs(rows):

@@ -5,11 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "bench/worker.h"
 
 namespace autoccl::bench {
 namespace {
+
+constexpr int kSettledCalls = 20;
+constexpr int64_t kSettledNs = 300'000'000;
 
 void require(acclResult_t result, acclComm_t comm, const char* doing) {
   if (result == acclSuccess) return;
@@ -45,6 +49,7 @@ class AutoCcl final : public Library {
     if (command.kind == CommandKind::kTune) {
       startTuner();
       current_ = tuned_;
+      settledCalls_ = 0;
       return;
     }
     current_ = plain_;
@@ -61,10 +66,14 @@ class AutoCcl final : public Library {
     require(acclCommLastConfig(current_, text.data(), text.size()), current_, "acclCommLastConfig");
     return text.data();
   }
+  /// The leader learns of a new task, and all ranks of its choice, a little later than the calls
+  /// come: only a state that has lasted counts.
   bool tuned() override {
-    int tuned = 0;
-    require(acclCommTuned(current_, &tuned), current_, "acclCommTuned");
-    return tuned != 0;
+    int settled = 0;
+    require(acclCommTuned(current_, &settled), current_, "acclCommTuned");
+    if (settled == 0 || settledCalls_ == 0) settledSinceNs_ = nowNs();
+    settledCalls_ = settled == 0 ? 0 : settledCalls_ + 1;
+    return settledCalls_ > kSettledCalls && nowNs() - settledSinceNs_ > kSettledNs;
   }
   std::string space(const Command& command) override {
     size_t needed = 0;
@@ -135,6 +144,8 @@ class AutoCcl final : public Library {
   acclComm_t tuned_ = nullptr;
   acclComm_t current_ = nullptr;
   std::string pinned_;
+  int settledCalls_ = 0;  // kTune: calls since the tuner has had nothing left to do
+  int64_t settledSinceNs_ = 0;
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ GridPoint quickLook(const Exercise& e, Group& group, bool registered, const std:
   command.maxMs = kQuickMs;
   setText(command.config, config);
   const GroupReply reply = group.run(command, kTimeoutS);
-  return {config, reply.error.empty() ? reply.us : std::vector<double>{}};
+  const bool asAsked = reply.error.empty() && parseConfig(reply.config) == parseConfig(config);
+  return {config, asAsked ? reply.us : std::vector<double>{}};
 }
 
 void sortByMedian(std::vector<GridPoint>& points) {

@@ -19,9 +19,9 @@ struct GridPoint {
   std::vector<double> us;
 };
 
-/// Measures all configs once, then the fastest ones in interleaved rounds, and returns all with the
-/// fastest first. Its figures chose the winner and so flatter it: measure it anew before saying
-/// how fast it is.
+/// Leaves out configs in whose place the library ran another. Measures all others once, then the
+/// fastest ones in interleaved rounds, and returns all with the fastest first. Its figures chose
+/// the winner and so flatter it: measure it anew before saying how fast it is.
 [[nodiscard]] std::vector<GridPoint> searchGrid(const Exercise& exercise, Group& group,
                                                 bool registered,
                                                 const std::vector<std::string>& configs);

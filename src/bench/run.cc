@@ -113,8 +113,8 @@ class Run {
         entries.push_back(
             {{group->name(), group.get(), false, c.config, c.sleepyBarrier}, false, ""});
     if (limit_)
-      for (const char* stores : {"plain", "nt"})
-        entries.push_back({{kLimit, limit_.get(), true, stores, false}, false, ""});
+      for (const char* how : {"plain", "nt", "one"})
+        entries.push_back({{kLimit, limit_.get(), true, how, false}, false, ""});
     return entries;
   }
 
@@ -132,7 +132,8 @@ class Run {
     const GroupReply reply = own_->run(command, plan_.tuneSeconds + kTimeoutS);
     if (!reply.error.empty()) throw Error(ErrorCode::kRemote, "bench: tuning, " + reply.error);
     if (reply.tuned) return {reply.config, ""};
-    return {"", "not converged within " + std::to_string(plan_.tuneCalls) + " calls: the default"};
+    return {"", "not converged within " + std::to_string(plan_.tuneCalls) + " calls and " +
+                    std::to_string(static_cast<int>(plan_.tuneSeconds)) + " s: the default"};
   }
 
   std::string bestOfGrid(const Point& p, bool registered) {
@@ -187,6 +188,13 @@ class Run {
     return !other.own || (other.who == "default" && other.registered == ours.registered);
   }
 
+  static std::string noteFor(const Entry& entry, const Series& series) {
+    if (!series.error.empty()) return series.error;
+    const std::string& asked = entry.contender.config;
+    if (!entry.own || asked.empty() || asked == series.config) return entry.note;
+    return "asked for " + asked + ", ran " + series.config;
+  }
+
   BenchRow rowOf(const Point& p, const Entry& entry, const Series& series, double limitUs) const {
     BenchRow row;
     row.who = entry.contender.who;
@@ -197,7 +205,7 @@ class Run {
     row.registered = entry.contender.registered;
     row.load = plan_.load;
     row.config = series.config;
-    row.note = series.error.empty() ? entry.note : series.error;
+    row.note = noteFor(entry, series);
     row.limitUs = limitUs;
     if (!series.error.empty()) return row;
     row.medianUs = median(series.us);

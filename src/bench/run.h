@@ -35,8 +35,8 @@ struct BenchPlan {
   bool limits = true;
   int rounds = 7;
   double roundMs = 25;
-  uint32_t tuneCalls = 4000;  // at most, for one task
-  double tuneSeconds = 20;    // at most, for one task
+  uint32_t tuneCalls = 1'000'000;  // at most, for one task
+  double tuneSeconds = 20;         // at most, for one task
 };
 
 /// One line of the results: one contender at one point.

@@ -21,7 +21,7 @@ struct BenchWords {
   int ranks = 2;
   int rounds = 7;
   double roundMs = 25;
-  uint32_t tuneCalls = 4000;
+  uint32_t tuneCalls = 1'000'000;
   double tuneSeconds = 20;
   bool check = false;
   bool noLimits = false;

@@ -14,9 +14,11 @@ using bench::BenchResult;
 using bench::BenchRow;
 using bench::GridRow;
 
-constexpr double kWidth = 720;
-constexpr double kHeight = 360;
-constexpr size_t kShownSubspaces = 6;  // the fastest ones of a response plot
+constexpr double kWidth = 960;
+constexpr double kHeight = 340;
+constexpr double kMargin = 16;
+constexpr double kStep = kHeight + kMargin;
+constexpr size_t kShownSubspaces = 5;  // the fastest ones of a response plot
 
 std::string sizeTick(double bytes) {
   return bytesText(static_cast<uint64_t>(bytes + 0.5));
@@ -110,14 +112,18 @@ Plot response(const std::vector<const GridRow*>& rows, const Axis& axis) {
 }
 
 std::string stacked(const std::vector<Plot>& plots) {
-  const double height = kHeight * static_cast<double>(plots.size());
-  std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
-                     std::to_string(kWidth) + " " + std::to_string(height) + "\" width=\"" +
-                     std::to_string(kWidth) + "\" height=\"" + std::to_string(height) +
+  const double height = kStep * static_cast<double>(plots.size()) + kMargin;
+  const double width = kWidth + 2 * kMargin;
+  std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(width) +
+                     "\" height=\"" + std::to_string(height) +
                      "\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-  for (size_t i = 0; i < plots.size(); ++i)
-    text += "<g transform=\"translate(0 " + std::to_string(kHeight * static_cast<double>(i)) +
-            ")\">\n" + plotSvg(plots[i]) + "</g>\n";
+  for (size_t i = 0; i < plots.size(); ++i) {
+    // A plot fills whatever it stands in; inside another picture it needs its place and size.
+    const double y = kMargin + kStep * static_cast<double>(i);
+    text += "<svg x=\"" + std::to_string(kMargin) + "\" y=\"" + std::to_string(y) + "\" width=\"" +
+            std::to_string(kWidth) + "\" height=\"" + std::to_string(kHeight) + "\">\n" +
+            plotSvg(plots[i]) + "</svg>\n";
+  }
   return text + "</svg>\n";
 }
 
