@@ -244,6 +244,8 @@ void runJobs(int n, std::vector<Job> jobs, WaitPolicy policy = WaitPolicy::kYiel
       ASSERT_TRUE(PlanRunner::offers(g, job.config, job.collective)) << describe(job, n);
       ASSERT_TRUE(runner.begin(callOf(job, data[j], me, n), job.config, rules)) << describe(job, n);
       ASSERT_TRUE(runLanes(runner, job.config, job.parallelLanes)) << describe(job, n);
+      if (!job.inPlace)  // a rank that is through may do with its buffer what it likes
+        std::fill(data[j].send[size_t(me)].begin(), data[j].send[size_t(me)].end(), -1);
     }
   };
   std::vector<std::thread> ranks;
@@ -293,7 +295,7 @@ TEST(PlanRunner, EveryPlanOverEveryWireGivesTheRightResult) {
   std::mt19937 random(5);
   for (int n = 1; n <= 8; ++n) {
     std::vector<Job> jobs;
-    for (int round = 0; round < (n <= 4 ? 16 : 6); ++round)
+    for (int round = 0; round < (n <= 4 ? 8 : 2); ++round)
       for (const CatalogRow& row : catalog())
         if (row.make) jobs.push_back(randomJob(row, n, random));
     std::shuffle(jobs.begin(), jobs.end(), random);

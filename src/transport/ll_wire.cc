@@ -37,7 +37,7 @@ LlWire::LlWire(std::byte* shared, const WireGeometry& g, int rank, Doorbells bel
       outgoing_(std::make_unique_for_overwrite<std::byte[]>(ends_.size() * privateBytes_)),
       incoming_(std::make_unique_for_overwrite<std::byte[]>(ends_.size() * privateBytes_)) {
   for (End& e : ends_) {
-    e.sent = e.received = e.clearedAt = firstMessage;
+    e.sent = e.received = firstMessage;
     e.seenReleased = static_cast<uint32_t>(firstMessage);
   }
   for (int to = 0; to < g.nRanks && firstMessage != 0; ++to)
@@ -69,20 +69,16 @@ bool LlWire::open(const WireLayout& next, const WaitRules& rules) noexcept {
 
 bool LlWire::canSend(int to, int lane) noexcept {
   End& e = end(to, lane);
-  const bool startsAgain = e.sent % kNumbers == 0 && e.sent != e.clearedAt;
-  if (startsAgain) {
-    if (!idle(to, lane)) return false;
-    zeroFlags(to, lane);
-    e.clearedAt = e.sent;
-  }
+  const bool startsAgain = e.sent % kNumbers == 0;
+  if (startsAgain && !idle(to, lane)) return false;
   const auto open = [&] { return static_cast<uint32_t>(e.sent) - e.seenReleased < kSlots; };
   if (open()) return true;
   e.seenReleased = released_[index(rank_, to, lane)].value.load(kSeqCst);
   return open();
 }
 
-void LlWire::zeroFlags(int to, int lane) noexcept {
-  auto* line = reinterpret_cast<Line*>(areas_ + index(rank_, to, lane) * g_.llLaneBytes);
+void LlWire::zeroFlags(int from, int lane) noexcept {
+  auto* line = reinterpret_cast<Line*>(areas_ + index(from, rank_, lane) * g_.llLaneBytes);
   for (size_t i = 0; i < g_.llLaneBytes / sizeof(Line); ++i) line[i].flag.store(0, kSeqCst);
 }
 
@@ -133,7 +129,7 @@ Incoming LlWire::peek(int from, int lane, size_t bytes) noexcept {
 
 void LlWire::release(int from, int lane) noexcept {
   End& e = end(from, lane);
-  ++e.received;
+  if (++e.received % kNumbers == 0) zeroFlags(from, lane);
   released_[index(from, rank_, lane)].value.store(static_cast<uint32_t>(e.received), kSeqCst);
   bells_.ring(from, lane / layout_.lanesPerBell);
 }

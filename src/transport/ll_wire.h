@@ -16,7 +16,8 @@ namespace autoccl {
 /// always an older number.
 ///
 /// Numbers run through 1 … 2^32 - 1. Before they start again, the sender waits until the lane is
-/// empty and zeroes its flags, so that no line from 2^32 messages ago can be taken for a new one.
+/// empty, and the receiver, with the last of the old numbers, zeroes the lane's flags: so no line
+/// from 2^32 messages ago is ever taken for a new one.
 /// Messages are packed from and unpacked into private memory of the size of a slot.
 /// Memory and thread rules: as SlotWire.
 class LlWire final : public Wire {
@@ -54,7 +55,6 @@ class LlWire final : public Wire {
     uint64_t sent = 0;
     uint64_t received = 0;
     uint32_t seenReleased = 0;
-    uint64_t clearedAt = 0;  // the sent count at which the flags were last zeroed
   };
 
   [[nodiscard]] size_t index(int from, int to, int lane) const noexcept {
@@ -64,7 +64,7 @@ class LlWire final : public Wire {
   [[nodiscard]] End& end(int peer, int lane) noexcept {
     return ends_[static_cast<size_t>(peer * g_.lanes + lane)];
   }
-  void zeroFlags(int to, int lane) noexcept;
+  void zeroFlags(int from, int lane) noexcept;
 
   WireGeometry g_;
   int rank_;

@@ -118,7 +118,7 @@ TEST(LlWire, AFlagThatStartsAgainIsNotTakenForAnOldOne) {
     const WaitRules how = rules(WaitPolicy::kYield);
     ASSERT_TRUE(a.open({1, 1, 1856}, how) && b.open({1, 1, 1856}, how));
     for (uint32_t m = 0; m < 40; ++m) {
-      const size_t bytes = m % 2 ? 60 : 1800;  // short ones leave old lines behind them
+      const size_t bytes = m % 7 ? 60 : 1800;  // short ones leave old lines behind them
       EXPECT_FALSE(b.canReceive(0, 0, bytes)) << m;
       ASSERT_TRUE(a.canSend(1, 0));
       std::memset(a.slot(1, 0), int(m), bytes);
@@ -128,6 +128,30 @@ TEST(LlWire, AFlagThatStartsAgainIsNotTakenForAnOldOne) {
       b.release(0, 0);
     }
   }
+}
+
+TEST(LlWire, NumbersThatStartAgainMeetNoOldLineOfAnotherLayout) {
+  Shared memory(WireSet::requiredBytes(kSmall));
+  const Doorbells bells(memory.get(), kSmall.lanes);
+  std::byte* area = memory.get() + Doorbells::requiredBytes(2, kSmall.lanes);
+  const WaitRules how = rules(WaitPolicy::kYield);
+  const auto send = [&](LlWire& a, LlWire& b, size_t bytes, int messages) {
+    for (int m = 0; m < messages; ++m) {
+      EXPECT_FALSE(b.canReceive(0, 0, bytes)) << m;
+      ASSERT_TRUE(a.canSend(1, 0));
+      std::memset(a.slot(1, 0), m, bytes);
+      a.post(1, 0, bytes);
+      ASSERT_TRUE(b.canReceive(0, 0, bytes));
+      b.release(0, 0);
+    }
+  };
+  LlWire a(area, kSmall, 0, bells), b(area, kSmall, 1, bells);
+  ASSERT_TRUE(a.open({1, 1, 1856}, how) && b.open({1, 1, 1856}, how));
+  send(a, b, 1800, 4);  // lines numbered 1 … 4 fill the lane
+  const uint64_t nearTheEnd = uint64_t{0xffffffff} - 2;
+  LlWire later(area, kSmall, 0, bells, nearTheEnd), peer(area, kSmall, 1, bells, nearTheEnd);
+  ASSERT_TRUE(later.open({1, 1, 300}, how) && peer.open({1, 1, 300}, how));
+  send(later, peer, 300, 12);
 }
 
 TEST(SlotWire, AFullQueueRefusesAndAnEmptyOneHasNothing) {
