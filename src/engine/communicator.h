@@ -68,6 +68,7 @@ class Communicator {
 
   /// Blocks until all ranks have come. Throws Error.
   explicit Communicator(const Options& options);
+  /// Waits for the calls issued so far; a call that would wait for ever needs abort first.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -86,7 +86,12 @@ Communicator::Communicator(const Options& options)
     flight_.pid[static_cast<size_t>(r)] = layout_.info(r).pid;
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+  // Streams may still hold calls that were issued.
+  for (uint64_t now = turn_.load(std::memory_order_acquire); now != issued_;
+       now = turn_.load(std::memory_order_acquire))
+    turn_.wait(now, std::memory_order_acquire);
+}
 
 void Communicator::meet() {
   const int64_t deadline = nowNs() + options_.timeoutNs;

@@ -25,6 +25,7 @@ Call sumOf(std::vector<float>& data) {
   return call;
 }
 
+#ifndef __SANITIZE_THREAD__  // which does not follow forked processes
 size_t filesInDevShm() {
   size_t n = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/dev/shm")) ++n;
@@ -75,6 +76,7 @@ TEST(Failure, SurvivorsOfAKilledRankReturnWithinFiveSeconds) {
   }
   EXPECT_EQ(filesInDevShm(), before);
 }
+#endif
 
 TEST(Failure, AbortEndsACallThatWaitsForAnotherRank) {
   std::atomic<int> failed{0};

@@ -133,15 +133,14 @@ uint32_t Regions::idOf(const void* address, size_t bytes) const noexcept {
     size_t high = std::min(count_.load(std::memory_order_relaxed), kMaxRegions);
     while (low < high) {  // the first region that begins above the address
       const size_t middle = (low + high) / 2;
-      if ((*slots_)[middle].begin.load(std::memory_order_relaxed) <= begin)
+      if ((*slots_)[middle].begin.load(std::memory_order_acquire) <= begin)
         low = middle + 1;
       else
         high = middle;
     }
     uint32_t id = 0;
-    if (low > 0 && begin + bytes <= (*slots_)[low - 1].end.load(std::memory_order_relaxed))
-      id = (*slots_)[low - 1].id.load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    if (low > 0 && begin + bytes <= (*slots_)[low - 1].end.load(std::memory_order_acquire))
+      id = (*slots_)[low - 1].id.load(std::memory_order_acquire);
     if ((before & 1) == 0 && version_.load(std::memory_order_relaxed) == before) return id;
   }
 }
