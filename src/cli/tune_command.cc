@@ -119,6 +119,8 @@ void tune(const Options& o) {
                o.buffers,
                "--max-seconds",
                std::to_string(o.maxSeconds)};
+  job.shown = "autoccl tune -n " + std::to_string(o.nRanks) + " --collective " + o.collectives +
+              " --sizes " + o.sizes + " --buffers " + o.buffers;
   job.nRanks = o.nRanks;
   job.settings = *o.settings;
   const bool budgeted = std::any_of(job.settings.begin(), job.settings.end(),

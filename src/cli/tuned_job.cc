@@ -163,7 +163,7 @@ class TunedJob {
     if (record.machineText.empty()) record.machineText = toText(machine_);
     if (record.date.empty()) record.date = now();
     if (record.library.empty()) record.library = "autoccl " AUTOCCL_VERSION;
-    record.command = joined(options_.words);
+    record.command = options_.shown.empty() ? joined(options_.words) : options_.shown;
     record.state = end.status == 0 ? "finished" : "failed";
     if (!end.text().empty()) record.notes.push_back(end.text());
     return record;

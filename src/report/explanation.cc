@@ -115,8 +115,8 @@ std::string explain(const TaskRecord& t) {
                                 ? " from " + std::to_string(t.confirmSamples) + " fresh samples"
                                 : " (not confirmed)"));
   text += line("decided by", t.decidedBy.empty() ? "-" : t.decidedBy);
-  text += line("cost", figure(t.lostUs / 1000) + " ms on losing trials, " +
-                           figure(t.savedUs / 1000) + " ms saved since");
+  text += line("cost", amount(t.lostUs / 1000) + " ms on losing trials, " +
+                           amount(t.savedUs / 1000) + " ms saved since");
   return text + model(t) + phases(t) + runnersUp(t);
 }
 

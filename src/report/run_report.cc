@@ -39,7 +39,8 @@ std::vector<const TaskRecord*> byGain(const RunRecord& r) {
 
 page::Card stepCard(const RunRecord& r) {
   if (r.defaultStepMs <= 0 || r.tunedStepMs <= 0)
-    return {"Step time", "-", "no steps were seen", ""};
+    return {"Step time", "-", r.steps.empty() ? "no steps were seen" : "too few steps to compare",
+            ""};
   const double change = r.tunedStepMs / r.defaultStepMs - 1;
   return {"Step time", signedPercent(change),
           figure(r.defaultStepMs) + " to " + figure(r.tunedStepMs) + " ms",
@@ -72,9 +73,9 @@ std::string atAGlance(const RunRecord& r) {
        bestCard(r),
        {"Tasks converged", std::to_string(converged) + " of " + std::to_string(r.tasks.size()),
         when, ""},
-       {"Cost of tuning", figure(r.tuningCostMs) + " ms",
+       {"Cost of tuning", amount(r.tuningCostMs) + " ms",
         percent(share) + " of communication, budget " + percent(r.budgetShare), ""},
-       {"Net gain", figure(r.netGainMs) + " ms", breakEven, r.netGainMs > 0 ? "good" : ""}});
+       {"Net gain", amount(r.netGainMs) + " ms", breakEven, r.netGainMs > 0 ? "good" : ""}});
 }
 
 std::string findings(const RunRecord& r) {
@@ -129,8 +130,8 @@ std::string search(const RunRecord& r) {
     std::string inside = page::facts({{"default", toText(t.defaultConfig)},
                                       {"in use", toText(t.config)},
                                       {"decided by", t.decidedBy},
-                                      {"spent on losing trials", figure(t.lostUs / 1000) + " ms"},
-                                      {"saved since", figure(t.savedUs / 1000) + " ms"}});
+                                      {"spent on losing trials", amount(t.lostUs / 1000) + " ms"},
+                                      {"saved since", amount(t.savedUs / 1000) + " ms"}});
     if (!t.history.empty()) inside += page::figures(searchPlots(t));
     body += page::fold(toText(t.task), gain + ", " + t.state, inside, i < 2);
   }

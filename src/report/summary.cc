@@ -60,13 +60,13 @@ std::string stepLine(const RunRecord& r) {
 }
 
 std::string costLines(const RunRecord& r) {
-  std::string cost = figure(r.tuningCostMs) + " ms";
+  std::string cost = amount(r.tuningCostMs) + " ms";
   if (r.communicationMs > 0)
     cost += format(", %.2f %% of %s ms of communication (budget %g %%)",
-                   100 * r.tuningCostMs / r.communicationMs, figure(r.communicationMs).c_str(),
+                   100 * r.tuningCostMs / r.communicationMs, amount(r.communicationMs).c_str(),
                    100 * r.budgetShare);
-  cost += "; " + figure(r.fenceMs) + " ms of it at fences";
-  std::string gain = figure(r.netGainMs) + " ms, the cost of tuning taken off; ";
+  cost += "; " + amount(r.fenceMs) + " ms of it at fences";
+  std::string gain = amount(r.netGainMs) + " ms, the cost of tuning taken off; ";
   gain += r.breakEvenStep
               ? format("break-even at step %llu", static_cast<unsigned long long>(r.breakEvenStep))
               : "break-even not reached";

@@ -138,7 +138,8 @@ void measure(const Plot& plot, Extent& xs, Extent& ys) {
 
 std::string tickText(double v) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", std::fabs(v) < 1e-12 ? 0 : v);
+  const char* form = std::fabs(v) >= 1e4 && std::fabs(v) < 1e9 ? "%.0f" : "%.4g";
+  std::snprintf(text, sizeof text, form, std::fabs(v) < 1e-12 ? 0 : v);
   return text;
 }
 

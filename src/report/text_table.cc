@@ -114,6 +114,10 @@ std::string figure(double value) {
   return text;
 }
 
+std::string amount(double value) {
+  return value == 0 ? "0" : figure(value);
+}
+
 std::string factor(double value) {
   char text[64];
   std::snprintf(text, sizeof text, "%.2fx", value);

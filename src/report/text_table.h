@@ -34,6 +34,9 @@ class TextTable {
 /// "1234", "12.3", "0.123": three significant digits or all before the point. "-" for 0.
 [[nodiscard]] std::string figure(double value);
 
+/// The same inside a sentence, where nothing is "0".
+[[nodiscard]] std::string amount(double value);
+
 /// "1.25x".
 [[nodiscard]] std::string factor(double value);
 
