@@ -55,10 +55,10 @@ void addAll(CLI::App& app) {
   }
 }
 
-void appendHelp(const CLI::App& app, const std::string& name, std::string& out) {
-  out += "\n## " + name + "\n\n```\n" + app.help(name) + "```\n";
-  for (const CLI::App* sub : app.get_subcommands(nullptr))
-    appendHelp(*sub, name + " " + sub->get_name(), out);
+void appendHelp(const CLI::App& app, const std::string& above, std::string& out) {
+  const std::string name = above.empty() ? app.get_name() : above + " " + app.get_name();
+  out += "\n## " + name + "\n\n```\n" + app.help(above) + "```\n";
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) appendHelp(*sub, name, out);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ std::string helpMarkdown() {
       "# The command line\n\nWhat `--help` prints for every command; made by `autoccl "
       "--help-markdown`, and a test holds that\nit is current. `docs/formats.md` has the files and "
       "JSON documents.\n";
-  appendHelp(app, "autoccl", out);
+  appendHelp(app, "", out);
   return out;
 }
 
