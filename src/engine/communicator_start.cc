@@ -20,10 +20,6 @@ const Communicator::Options& checked(const Communicator::Options& o) {
   return o;
 }
 
-Fd privateMemory(size_t bytes) {
-  return newSharedMemory(bytes, "scratch of a communicator");
-}
-
 /// Waits for a flag during start-up, where nobody is watched yet.
 void awaitAll(Flag& flag, int nRanks, int64_t deadlineNs, const Layout& layout) {
   WaitRules rules;
@@ -74,8 +70,7 @@ Communicator::Communicator(const Options& options)
   plans_ = std::make_unique<Plans>(layout_.wires(), options.nRanks, options.rank);
   const size_t words = TileMap::scratchWords(Collective::kAllToAllv, options.nRanks);
   tileScratch_.resize(kMaxWorkers * words);
-  const size_t scratch = kMaxWorkers * kScratchBytes;  // touched only as far as workers use it
-  scratch_ = Mapping(privateMemory(scratch), scratch, false);
+  scratch_ = Mapping::reserve(kMaxWorkers * kScratchBytes);
   flight_.layout = &layout_;
   flight_.rank = options.rank;
   flight_.nRanks = options.nRanks;

@@ -23,14 +23,15 @@ class CmaWork {
   bool run() noexcept { return reduces(f_.shape.collective) ? reduceTiles() : copyTiles(); }
 
  private:
-  [[nodiscard]] uint64_t chunk() const noexcept {
+  [[nodiscard]] uint64_t tileBytes() const noexcept {
     const uint64_t most = kScratchBytes / static_cast<uint64_t>(f_.nRanks) / kLine * kLine;
-    return fairChunk(f_.shape.bytes, f_.nRanks * f_.workers(),
-                     std::min<uint64_t>(f_.config.chunk, most));
+    const uint64_t chunk = std::min<uint64_t>(f_.config.chunk, most);
+    return uneven(f_.shape.collective) ? chunk
+                                       : fairChunk(f_.shape.bytes, f_.nRanks * f_.workers(), chunk);
   }
 
   bool reduceTiles() noexcept {
-    const TileMap tiles(f_.shape, chunk(), f_.scratchOf(worker_));
+    const TileMap tiles(f_.shape, tileBytes(), f_.scratchOf(worker_));
     const auto n = static_cast<uint64_t>(f_.nRanks), all = static_cast<uint64_t>(f_.workers());
     for (uint64_t i = 0; i < tiles.size(); ++i) {
       if (i / n % all != static_cast<uint64_t>(worker_)) continue;
@@ -74,7 +75,7 @@ class CmaWork {
 
   /// This worker's share of what reaches rank `to`, as far as this rank has to do it.
   bool copyTo(int to) noexcept {
-    const TileMap tiles(f_.shape, to, chunk(), f_.scratchOf(worker_));
+    const TileMap tiles(f_.shape, to, tileBytes(), f_.scratchOf(worker_));
     const bool isRooted = rooted(f_.shape.collective);
     const uint64_t layer =
         f_.shape.collective == Collective::kGather ? static_cast<uint64_t>(f_.nRanks) : 1;

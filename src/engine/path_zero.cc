@@ -19,6 +19,7 @@ Span shareOf(uint64_t total, int part, int parts) noexcept {
 }
 
 uint64_t chunkOf(const Flight& f, int hands) noexcept {
+  if (uneven(f.shape.collective)) return f.config.chunk;  // its pieces differ, and are many
   const uint64_t chunk = fairChunk(f.shape.bytes, hands, f.config.chunk);
   return std::max(chunk, std::min<uint64_t>(f.config.chunk, kLeastFair));
 }

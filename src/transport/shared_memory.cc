@@ -80,6 +80,20 @@ Mapping::Mapping(const Fd& fd, size_t bytes, bool populate) : bytes_(bytes) {
   data_ = static_cast<std::byte*>(at);
 }
 
+Mapping Mapping::reserve(size_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED)
+    throw Error(ErrorCode::kSystem,
+                "cannot reserve " + std::to_string(bytes) +
+                    " bytes of address space: " + std::generic_category().message(errno),
+                "raise `ulimit -v`");
+  Mapping mapping;
+  mapping.data_ = static_cast<std::byte*>(at);
+  mapping.bytes_ = bytes;
+  return mapping;
+}
+
 Mapping::Mapping(Mapping&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 

@@ -23,6 +23,8 @@ class Mapping {
   Mapping() noexcept = default;
   /// Throws Error. `populate` touches every page now, so that no call pays for it.
   Mapping(const Fd& fd, size_t bytes, bool populate);
+  /// Private memory of this process that takes nothing until it is touched. Throws Error.
+  [[nodiscard]] static Mapping reserve(size_t bytes);
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
