@@ -1,6 +1,7 @@
 #include "model/cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace autoccl {
 namespace {
@@ -29,7 +30,9 @@ double workerBandwidth(const CostParameters& p, const Config& c) noexcept {
 }
 
 double costUs(const CostParameters& p, uint64_t bytes, const Config& c) noexcept {
-  return p.fixedUs + double(bytes) / std::min(transportBandwidth(p, c), workerBandwidth(p, c));
+  const double x = std::max(1.0, laneBytes(c)), m = double(bytes);
+  const double transport = std::ceil(m / x) * p.startUs0 + m / (p.peak0 * congestion(p, c));
+  return p.fixedUs + std::max(transport, m / workerBandwidth(p, c));
 }
 
 }  // namespace autoccl

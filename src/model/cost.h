@@ -29,8 +29,8 @@ struct CostParameters {
 /// beta0 and beta1 in bytes/us: bandwidth reached by transport (eq. 4) and by the workers (eq. 5).
 [[nodiscard]] double transportBandwidth(const CostParameters& p, const Config& c) noexcept;
 [[nodiscard]] double workerBandwidth(const CostParameters& p, const Config& c) noexcept;
-/// fixedUs + bytes / min(beta0, beta1). Rounds are not rounded up: this is the envelope of the
-/// saw-teeth that a last, partly filled round makes.
+/// fixedUs + the slower phase's time for `bytes`. The start costs of phase 0 count whole rounds,
+/// ceil(bytes/(NC*C)), which equation 2 leaves out: hence the saw-teeth over C at small sizes.
 [[nodiscard]] double costUs(const CostParameters& p, uint64_t bytes, const Config& c) noexcept;
 
 }  // namespace autoccl

@@ -31,11 +31,20 @@ TEST(Cost, BandwidthsAreEquationsFourAndFive) {
   EXPECT_DOUBLE_EQ(workerBandwidth(p, c), w / (0.1 + w / (20e3 * gamma)));
 }
 
-TEST(Cost, TimeIsBytesOverTheSlowerPhaseEquationOne) {
-  const CostParameters p = parameters();
-  const Config c = configOf(4, 128, 65536);
+TEST(Cost, TimeIsThatOfTheSlowerPhaseEquationOne) {
+  CostParameters p = parameters();
+  const Config c = configOf(4, 128, 65536);  // 4 whole rounds of 256 KiB
   EXPECT_DOUBLE_EQ(costUs(p, 1 << 20, c),
                    (1 << 20) / std::min(transportBandwidth(p, c), workerBandwidth(p, c)));
+  p.startUs1 = 10;
+  EXPECT_DOUBLE_EQ(costUs(p, 1 << 20, c), (1 << 20) / workerBandwidth(p, c));
+}
+
+TEST(Cost, APartlyFilledRoundStartsLikeAWholeOne) {
+  CostParameters p = parameters();
+  p.startUs1 = 0;  // transport decides
+  const Config c = configOf(4, 128, 65536);
+  EXPECT_GT(costUs(p, (1 << 20) + 64, c) - costUs(p, 1 << 20, c), 0.9 * p.startUs0);
 }
 
 TEST(Cost, CongestionFallsAsChannelsThreadsAndChunksGrow) {

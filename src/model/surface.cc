@@ -33,7 +33,8 @@ double placeNormal(uint64_t place) {
   return std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * std::numbers::pi * v);
 }
 
-constexpr double kFlatBandwidth = 1e4;  // bytes/us
+constexpr double kWavesPerOctave = 0.2;  // a wave is 5 octaves long
+constexpr double kFlatBandwidth = 1e4;   // bytes/us
 constexpr uint64_t kMostBytes = 256 << 20;
 constexpr Algorithm kSurfaceAlgorithms[] = {Algorithm::kRing, Algorithm::kTree};
 constexpr Protocol kSurfaceProtocols[] = {Protocol::kLL, Protocol::kLL128, Protocol::kSimple};
@@ -84,6 +85,7 @@ void Surface::drawParameters(std::mt19937_64& chance) {
     p.perWorker = 1 / (halfWorkers * logUniform(chance, 4, 64));
     p.fixedUs = logUniform(chance, 4, 40);
     parameters_.push_back(p);
+    for (double& phase : waves_.emplace_back()) phase = 2 * std::numbers::pi * unit(chance);
   }
 }
 
@@ -108,14 +110,15 @@ size_t Surface::subspaceOf(const Config& c) const {
 
 double Surface::trueUs(const Config& c) const {
   if (options_.flat) return double(space_.task.bytes) / kFlatBandwidth;
-  const CostParameters& p = parameters_[subspaceOf(c)];
-  const double rounds = double(space_.task.bytes) / (double(c.channels) * c.chunk);
-  // The last round moves less but starts all the same.
-  const double tail = (std::ceil(rounds) - rounds) * p.startUs0;
-  const uint64_t place =
-      mix(mix(options_.seed, c.channels), mix(c.threads, c.chunk)) ^ subspaceOf(c);
-  return (costUs(p, space_.task.bytes, c) + tail) *
-         std::exp(options_.unevenness * placeNormal(place));
+  const size_t sub = subspaceOf(c);
+  const double axes[] = {std::log2(c.channels), std::log2(c.threads), std::log2(c.chunk)};
+  double wave = 0;
+  for (size_t i = 0; i < std::size(axes); ++i)
+    wave += options_.misfit *
+            std::sin(waves_[sub][i] + axes[i] * kWavesPerOctave * 2 * std::numbers::pi);
+  const uint64_t place = mix(mix(options_.seed, c.channels), mix(c.threads, c.chunk)) ^ sub;
+  return costUs(parameters_[sub], space_.task.bytes, c) *
+         std::exp(wave + options_.unevenness * placeNormal(place));
 }
 
 double Noise::measure(double trueUs) {

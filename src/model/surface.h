@@ -1,8 +1,8 @@
 // A simulated engine: a space whose true times are known, and the noise of measuring them.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <random>
 #include <vector>
 
@@ -12,15 +12,16 @@
 
 namespace autoccl {
 
-/// True times by equations 1-5 with parameters of its own in every subspace, plus what the
-/// equations leave out: a last, partly filled round (saw-teeth) and a fixed unevenness of each
-/// config. Drawn from a seed; the same seed gives the same surface. Immutable, thread-safe to read.
+/// True times by equations 1-5 with parameters of its own in every subspace, times what the
+/// equations leave out: a slow wave along each axis and a fixed unevenness of each config. Drawn
+/// from a seed; the same seed gives the same surface. Immutable, thread-safe to read.
 class Surface {
  public:
   struct Options {
     uint64_t seed = 1;
     bool flat = false;          // every config takes the same time: nothing can be won
     double unevenness = 0.005;  // standard deviation of the fixed part per config
+    double misfit = 0.02;       // amplitude of each of three slow waves that no equation knows
   };
   explicit Surface(const Options& options);
 
@@ -37,7 +38,8 @@ class Surface {
 
   Options options_;
   Space space_;
-  std::vector<CostParameters> parameters_;  // by subspace
+  std::vector<CostParameters> parameters_;    // by subspace
+  std::vector<std::array<double, 3>> waves_;  // phases, by subspace
   double oracleUs_ = 0;
 };
 

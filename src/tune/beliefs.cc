@@ -2,18 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace autoccl {
 namespace {
 
-constexpr double kLeastModelError = 0.03;
-constexpr double kFewPointsError = 0.25;  // of a model with no degree of freedom left
+constexpr double kLeastDeviation = 0.04;  // of the truth about the model
+constexpr double kMostDeviation = 0.4;
+constexpr double kFewPointsDeviation = 0.25;  // of a model with no degree of freedom left
 constexpr int kModelParameters = 5;
+constexpr double kDoubtful = 0.35;
+constexpr size_t kLookedAt = 80;  // points whose error is worked out, of those with the least mean
 
-double modelError(const CostFit& fit) {
-  const double trust = fit.points > kModelParameters ? 0 : kFewPointsError;
-  return std::max({kLeastModelError, fit.residual, trust});
+double deviationOf(const CostFit& fit) {
+  const double unsure = fit.points > kModelParameters + 1 ? 0 : kFewPointsDeviation;
+  return std::clamp(std::max(fit.residual, unsure), kLeastDeviation, kMostDeviation);
+}
+
+bool apart(const Point& a, const Point& b) {
+  int distance = 0;
+  for (size_t i = 0; i < kAxes; ++i) distance += std::abs(a.at[i] - b.at[i]);
+  return distance >= 2;
 }
 
 }  // namespace
@@ -21,6 +31,7 @@ double modelError(const CostFit& fit) {
 Beliefs::Beliefs(const Space& space, bool deterministic) : grid_(space, deterministic) {
   for (size_t s = 0; s < grid_.subspaces(); ++s) points_.push_back(grid_.points(s));
   fits_.resize(points_.size());
+  smooth_.resize(points_.size());
 }
 
 std::optional<size_t> Beliefs::subspaceOf(const Config& c) const {
@@ -30,7 +41,12 @@ std::optional<size_t> Beliefs::subspaceOf(const Config& c) const {
   return std::nullopt;
 }
 
-void Beliefs::learn() {
+std::optional<Point> Beliefs::onGrid(const Config& c) const {
+  const auto p = grid_.nearest(c);
+  return p && grid_.config(*p) == c ? p : std::nullopt;
+}
+
+void Beliefs::learn(const std::vector<size_t>& alive) {
   ledger_.settle();
   std::vector<std::vector<CostPoint>> measured(points_.size());
   for (const auto& [config, row] : ledger_.rows()) {
@@ -38,31 +54,45 @@ void Beliefs::learn() {
     if (s && row.samples > 0 && !row.failed)
       measured[*s].push_back({config, std::exp(row.logUs), double(row.samples)});
   }
-  for (size_t s = 0; s < points_.size(); ++s)
-    fits_[s] = fitCost(std::max<uint64_t>(1, grid_.space().task.bytes), measured[s]);
+  for (const size_t s : alive) learnSubspace(s, measured[s]);
 }
 
-Beliefs::Belief Beliefs::combine(const Config& c, std::optional<size_t> subspace) const {
-  const Ledger::Estimate row = ledger_.of(c);
-  Belief belief;
-  belief.samples = row.samples;
-  belief.failed = row.failed;
-  double top = 0, bottom = 0;
-  if (row.samples > 0) {
-    const double weight = 1 / (row.se * row.se);
-    top += weight * row.logUs, bottom += weight;
+void Beliefs::learnSubspace(size_t s, const std::vector<CostPoint>& measured) {
+  const uint64_t bytes = std::max<uint64_t>(1, grid_.space().task.bytes);
+  fits_[s] = fitCost(bytes, measured);
+  smooth_[s] = Kriging();
+  if (!fits_[s]) return;
+  std::vector<Kriging::Observed> observed;
+  for (const CostPoint& m : measured) {
+    const auto p = onGrid(m.config);
+    if (!p) continue;
+    const double se = ledger_.of(m.config).se;
+    const double residual = std::log(m.us / fits_[s]->us(m.config));
+    // One call far above the model may be a straggler: it says little.
+    const bool doubtful = m.weight < 2 && residual > kDoubtful;
+    observed.push_back({p->at, residual, se * se + (doubtful ? residual * residual : 0)});
   }
-  if (subspace && fits_[*subspace]) {
-    const double error = modelError(*fits_[*subspace]);
-    const double us = fits_[*subspace]->us(c);
-    if (us > 0) top += std::log(us) / (error * error), bottom += 1 / (error * error);
+  smooth_[s].fit(observed, deviationOf(*fits_[s]));
+}
+
+double Beliefs::meanOf(const Point& p) const {
+  return std::log(fits_[p.subspace]->us(grid_.config(p))) + smooth_[p.subspace].mean(p.at);
+}
+
+Beliefs::Belief Beliefs::of(const Point& p) const {
+  const Ledger::Estimate row = ledger_.of(grid_.config(p));
+  Belief b{row.logUs, row.samples > 0 ? row.se : 1e9, row.samples, row.failed};
+  if (fits_[p.subspace]) {
+    b.logUs = meanOf(p);
+    b.se = smooth_[p.subspace].sd(p.at);
   }
-  if (bottom > 0) belief.logUs = top / bottom, belief.se = 1 / std::sqrt(bottom);
-  return belief;
+  return b;
 }
 
 Beliefs::Belief Beliefs::of(const Config& c) const {
-  return combine(c, subspaceOf(c));
+  if (const auto p = onGrid(c)) return of(*p);
+  const Ledger::Estimate row = ledger_.of(c);
+  return {row.logUs, row.samples > 0 ? row.se : 1e9, row.samples, row.failed};
 }
 
 std::optional<Point> Beliefs::best(size_t subspace) const {
@@ -71,24 +101,33 @@ std::optional<Point> Beliefs::best(size_t subspace) const {
   for (const auto& [config, row] : ledger_.rows()) {
     if (row.samples == 0 || row.failed || !grid_.space().subspaces[subspace].holds(config))
       continue;
-    const auto p = grid_.nearest(config);
-    if (!p || grid_.config(*p) != config) continue;
-    const Belief b = combine(config, subspace);
-    if (b.logUs < least) least = b.logUs, found = p;
+    const auto p = onGrid(config);
+    if (!p) continue;
+    const double us = of(*p).logUs;
+    if (us < least) least = us, found = p;
   }
   return found;
 }
 
-std::optional<Point> Beliefs::predicted(size_t subspace) const {
-  if (!fits_[subspace]) return std::nullopt;
-  const Point* found = nullptr;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Point& p : points_[subspace]) {
-    const Config c = grid_.config(p);
-    const double us = fits_[subspace]->us(c);
-    if (us < least && !ledger_.of(c).failed) least = us, found = &p;
+std::vector<Point> Beliefs::promising(size_t subspace, size_t count, double optimism) const {
+  std::vector<Point> chosen;
+  if (!fits_[subspace]) return chosen;
+  std::vector<std::pair<double, const Point*>> order;
+  for (const Point& p : points_[subspace]) order.emplace_back(meanOf(p), &p);
+  const size_t looked = std::min(kLookedAt, order.size());
+  const auto byValue = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(looked), order.end(), byValue);
+  order.resize(looked);
+  if (optimism > 0)
+    for (auto& [value, p] : order) value -= optimism * smooth_[subspace].sd(p->at);
+  std::stable_sort(order.begin(), order.end(), byValue);
+  for (const auto& [value, p] : order) {
+    if (chosen.size() >= count) break;
+    if (ledger_.of(grid_.config(*p)).failed) continue;
+    if (std::all_of(chosen.begin(), chosen.end(), [&](const Point& q) { return apart(*p, q); }))
+      chosen.push_back(*p);
   }
-  return found ? std::optional<Point>(*found) : std::nullopt;
+  return chosen;
 }
 
 }  // namespace autoccl

@@ -6,15 +6,23 @@
 #include <limits>
 #include <vector>
 
+#include "tune/statistics.h"
+
 namespace autoccl {
 namespace {
 
-// Columns, all in us per byte:  a0/(NC*C)  a1/(NC*NT)  1/peak  p*NC*C  w*NC*NT  (1/peak of phase 1)
+// The serial form is linear. Columns, all in us per byte:
+//   a0/(NC*C)  a1/(NC*NT)  1/peak  perByte/peak*NC*C  perWorker/peak*NC*NT
+// The overlapped form (costUs) is not: Levenberg's method from the serial solution, on the logs of
+// its six parameters, held loosely (by kHold) to where they start since few points leave some free.
 constexpr int kSerialColumns = 5;
-constexpr int kOverlapColumns = 6;
+constexpr int kOverlapParameters = 6;
 constexpr double kRidge = 1e-6;
-constexpr int kOverlapRounds = 4;
-constexpr int kOverlapPoints = 8;
+constexpr int kSteps = 12;
+constexpr double kHold = 0.02;  // relative error that moving a parameter by a factor e is worth
+constexpr double kDifference = 1e-4;
+constexpr double kHuber = 2.5;
+constexpr double kLeastSpread = 0.05;
 
 double lane(const Config& c) {
   return std::max(1.0, double(c.channels) * double(c.chunk));
@@ -56,28 +64,17 @@ Solution solveNonNegative(Eigen::MatrixXd a, const Eigen::VectorXd& target) {
   return best;
 }
 
-CostParameters parametersOf(const Eigen::VectorXd& x, bool serial) {
+CostParameters serialParameters(const Eigen::VectorXd& x) {
   constexpr double kNone = 1e-12;  // a peak nobody has reached
+  const double inverse = std::max(x[2], kNone);
   CostParameters p;
-  const double inverse0 = std::max(x[2], kNone);
-  const double inverse1 = serial ? kNone : std::max(x[5], kNone);
   p.startUs0 = x[0];
   p.startUs1 = x[1];
-  p.peak0 = 1 / inverse0;
-  p.peak1 = 1 / inverse1;
-  const double shared = serial ? inverse0 : std::max(inverse0, inverse1);
-  p.perByte = x[3] / shared;
-  p.perWorker = x[4] / shared;
+  p.peak0 = 1 / inverse;
+  p.peak1 = 1 / kNone;
+  p.perByte = x[3] / inverse;
+  p.perWorker = x[4] / inverse;
   return p;
-}
-
-/// Fills row i; phase -1: both (serial), 0 or 1: the one that decides.
-void fillRow(Eigen::MatrixXd& a, Eigen::Index i, const Config& c, double scale, int phase) {
-  if (phase != 1) a(i, 0) = scale / lane(c);
-  if (phase != 0) a(i, 1) = scale / workers(c);
-  a(i, phase == 1 ? 5 : 2) = scale;
-  a(i, 3) = scale * lane(c);
-  a(i, 4) = scale * workers(c);
 }
 
 CostFit finish(CostFit fit, std::span<const CostPoint> points, int columns) {
@@ -93,35 +90,117 @@ CostFit finish(CostFit fit, std::span<const CostPoint> points, int columns) {
   return fit;
 }
 
-CostFit fitWith(uint64_t bytes, std::span<const CostPoint> points, const std::vector<int>& phases) {
-  const bool serial = phases.empty();
-  const int columns = serial ? kSerialColumns : kOverlapColumns;
+CostFit fitSerial(uint64_t bytes, std::span<const CostPoint> points) {
   const auto n = static_cast<Eigen::Index>(points.size());
-  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, columns);
+  Eigen::MatrixXd a(n, kSerialColumns);
   Eigen::VectorXd target(n);
   for (Eigen::Index i = 0; i < n; ++i) {
     const CostPoint& p = points[size_t(i)];
-    const double root = std::sqrt(p.weight);
-    fillRow(a, i, p.config, root * double(bytes) / p.us, serial ? -1 : phases[size_t(i)]);
+    const double root = std::sqrt(p.weight), scale = root * double(bytes) / p.us;
+    const double x = lane(p.config), w = workers(p.config);
+    a.row(i) << scale / x, scale / w, scale, scale * x, scale * w;
     target[i] = root;
   }
   const Solution s = solveNonNegative(std::move(a), target);
   CostFit fit;
   fit.bytes = bytes;
-  fit.serial = serial;
   if (s.x.size() == 0) return fit;
-  fit.parameters = parametersOf(s.x, serial);
-  return finish(fit, points, columns);
+  fit.parameters = serialParameters(s.x);
+  return finish(fit, points, kSerialColumns);
 }
 
-std::vector<int> phasesBy(const CostFit& fit, std::span<const CostPoint> points) {
-  std::vector<int> phases;
+using Logs = Eigen::Matrix<double, kOverlapParameters, 1>;
+
+CostParameters overlapParameters(const Logs& logs) {
+  CostParameters p;
+  p.startUs0 = std::exp(logs[0]);
+  p.startUs1 = std::exp(logs[1]);
+  p.peak0 = std::exp(-logs[2]);
+  p.peak1 = std::exp(-logs[3]);
+  p.perByte = std::exp(logs[4]);
+  p.perWorker = std::exp(logs[5]);
+  return p;
+}
+
+/// Where Levenberg's method begins: the serial solution with its peak shared by both phases, and
+/// small values instead of zeros, so that a log exists.
+Logs startLogs(const CostParameters& serial, std::span<const CostPoint> points) {
+  double x = 0, w = 0;
   for (const CostPoint& p : points)
-    phases.push_back(transportBandwidth(fit.parameters, p.config) <=
-                             workerBandwidth(fit.parameters, p.config)
-                         ? 0
-                         : 1);
-  return phases;
+    x = std::max(x, lane(p.config)), w = std::max(w, workers(p.config));
+  const double inverse = std::max(1 / serial.peak0, 1e-9), small = 0.02;
+  Logs logs;
+  logs << std::log(std::max(serial.startUs0, small * inverse * x)),
+      std::log(std::max(serial.startUs1, small * inverse * w)), std::log(inverse),
+      std::log(inverse), std::log(std::max(serial.perByte, small / x)),
+      std::log(std::max(serial.perWorker, small / w));
+  return logs;
+}
+
+Eigen::VectorXd logErrors(const Logs& logs, uint64_t bytes, std::span<const CostPoint> points) {
+  const CostParameters parameters = overlapParameters(logs);
+  Eigen::VectorXd errors(static_cast<Eigen::Index>(points.size()));
+  for (Eigen::Index i = 0; i < errors.size(); ++i) {
+    const CostPoint& p = points[size_t(i)];
+    errors[i] = std::sqrt(p.weight) * std::log(costUs(parameters, bytes, p.config) / p.us);
+  }
+  return errors;
+}
+
+CostFit fitOverlapped(uint64_t bytes, std::span<const CostPoint> points, const CostFit& serial) {
+  const Logs start = startLogs(serial.parameters, points);
+  Logs at = start;
+  double damping = 1e-2;
+  Eigen::VectorXd errors = logErrors(at, bytes, points);
+  const auto cost = [&](const Eigen::VectorXd& e, const Logs& logs) {
+    return e.squaredNorm() + kHold * kHold * (logs - start).squaredNorm();
+  };
+  for (int step = 0; step < kSteps; ++step) {
+    Eigen::MatrixXd slope(errors.size(), kOverlapParameters);
+    for (int j = 0; j < kOverlapParameters; ++j) {
+      Logs aside = at;
+      aside[j] += kDifference;
+      slope.col(j) = (logErrors(aside, bytes, points) - errors) / kDifference;
+    }
+    Eigen::Matrix<double, kOverlapParameters, kOverlapParameters> gram = slope.transpose() * slope;
+    gram.diagonal().array() += kHold * kHold;
+    const Logs downhill = -slope.transpose() * errors - kHold * kHold * (at - start);
+    gram.diagonal() *= 1 + damping;
+    const Logs next = at + gram.ldlt().solve(downhill).cwiseMax(-1.0).cwiseMin(1.0);
+    const Eigen::VectorXd nextErrors = logErrors(next, bytes, points);
+    if (cost(nextErrors, next) < cost(errors, at)) {
+      at = next;
+      errors = nextErrors;
+      damping = std::max(damping / 4, 1e-6);
+    } else {
+      damping *= 8;
+    }
+  }
+  CostFit fit;
+  fit.bytes = bytes;
+  fit.serial = false;
+  fit.parameters = overlapParameters(at);
+  return finish(fit, points, kOverlapParameters);
+}
+
+std::optional<CostFit> fitOnce(uint64_t bytes, std::span<const CostPoint> points) {
+  const CostFit serial = fitSerial(bytes, points);
+  if (serial.points == 0) return std::nullopt;
+  const CostFit overlapped = fitOverlapped(bytes, points, serial);
+  return overlapped.residual < serial.residual ? overlapped : serial;
+}
+
+/// The points with Huber's weights, so that a straggler does not bend the model; empty where none
+/// is far out.
+std::vector<CostPoint> calm(const CostFit& fit, std::span<const CostPoint> points) {
+  std::vector<double> away;
+  for (const CostPoint& p : points) away.push_back(std::log(p.us / fit.us(p.config)));
+  const double limit = kHuber * std::max(kLeastSpread, robustSd(away));
+  std::vector<CostPoint> calmed(points.begin(), points.end());
+  bool any = false;
+  for (size_t i = 0; i < calmed.size(); ++i)
+    if (std::abs(away[i]) > limit) calmed[i].weight *= limit / std::abs(away[i]), any = true;
+  return any ? calmed : std::vector<CostPoint>{};
 }
 
 }  // namespace
@@ -135,17 +214,10 @@ double CostFit::us(const Config& c) const {
 
 std::optional<CostFit> fitCost(uint64_t bytes, std::span<const CostPoint> points) {
   if (points.size() < 3 || bytes == 0) return std::nullopt;
-  CostFit best = fitWith(bytes, points, {});
-  if (best.points == 0) return std::nullopt;
-  if (points.size() < kOverlapPoints) return best;
-  CostFit overlap = best;
-  for (int round = 0; round < kOverlapRounds; ++round) {
-    CostFit next = fitWith(bytes, points, phasesBy(overlap, points));
-    if (next.points == 0) break;
-    overlap = next;
-    if (overlap.residual < best.residual) best = overlap;
-  }
-  return best;
+  const auto first = fitOnce(bytes, points);
+  if (!first) return first;
+  const std::vector<CostPoint> calmed = calm(*first, points);
+  return calmed.empty() ? first : fitOnce(bytes, calmed);
 }
 
 }  // namespace autoccl

@@ -1,5 +1,6 @@
 #include "tune/ledger.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +14,7 @@ constexpr double kLeastNoise = 0.004;
 constexpr double kDriftPerEpoch = 0.02;  // deviation of the walk between neighbouring epochs
 constexpr double kHuber = 2.5;
 constexpr double kSeFloor = 0.002;
-constexpr int kSweeps = 20;
+constexpr int kPasses = 4;  // of solving and weighing anew
 
 }  // namespace
 
@@ -33,7 +34,7 @@ Ledger::Estimate Ledger::of(const Config& c) const {
   return at == rows_.end() ? Estimate{} : at->second;
 }
 
-void Ledger::sweepConfigs() {
+void Ledger::averageConfigs() {
   std::map<Estimate*, std::pair<double, double>> sums;
   for (const Seen& s : samples_) {
     auto& [sum, weight] = sums[s.row];
@@ -46,19 +47,39 @@ void Ledger::sweepConfigs() {
   }
 }
 
-void Ledger::sweepEpochs() {
-  std::vector<double> sum(drift_.size(), 0), weight(drift_.size(), 0);
+void Ledger::solveEpochs() {
+  // The configs' effects are eliminated: what is left is one equation per epoch.
+  const auto n = static_cast<Eigen::Index>(drift_.size());
+  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, n);
+  Eigen::VectorXd b = Eigen::VectorXd::Zero(n);
+  struct Row {
+    double weight = 0, sum = 0;
+    std::map<Eigen::Index, double> byEpoch;
+  };
+  std::map<const Estimate*, Row> rows;
   for (const Seen& s : samples_) {
-    sum[s.epoch] += s.weight * (s.logUs - s.row->logUs);
-    weight[s.epoch] += s.weight;
+    Row& row = rows[s.row];
+    row.weight += s.weight;
+    row.sum += s.weight * s.logUs;
+    row.byEpoch[static_cast<Eigen::Index>(s.epoch)] += s.weight;
   }
   const double precision = 1 / (noise_ * noise_), tie = 1 / (kDriftPerEpoch * kDriftPerEpoch);
-  for (size_t k = 0; k < drift_.size(); ++k) {
-    double top = precision * sum[k], bottom = precision * weight[k];
-    if (k > 0) top += tie * drift_[k - 1], bottom += tie;
-    if (k + 1 < drift_.size()) top += tie * drift_[k + 1], bottom += tie;
-    if (bottom > 0) drift_[k] = top / bottom;
+  for (const Seen& s : samples_) {
+    const Row& row = rows[s.row];
+    const auto k = static_cast<Eigen::Index>(s.epoch);
+    b[k] += precision * s.weight * (s.logUs - row.sum / row.weight);
+    a(k, k) += precision * s.weight;
   }
+  for (const auto& [estimate, row] : rows)
+    for (const auto& [k, wk] : row.byEpoch)
+      for (const auto& [l, wl] : row.byEpoch) a(k, l) -= precision * wk * wl / row.weight;
+  for (Eigen::Index k = 0; k + 1 < n; ++k) {
+    a(k, k) += tie, a(k + 1, k + 1) += tie;
+    a(k, k + 1) -= tie, a(k + 1, k) -= tie;
+  }
+  a(0, 0) += tie;  // the first epoch is the origin
+  const Eigen::VectorXd drift = a.ldlt().solve(b);
+  for (Eigen::Index k = 0; k < n; ++k) drift_[size_t(k)] = drift[k];
 }
 
 void Ledger::reweigh() {
@@ -84,12 +105,12 @@ void Ledger::reweigh() {
 }
 
 void Ledger::settle() {
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    sweepConfigs();
-    sweepEpochs();
-    if (sweep % 4 == 3) reweigh();
+  if (samples_.empty()) return;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    solveEpochs();
+    averageConfigs();
+    reweigh();
   }
-  sweepConfigs();
 }
 
 }  // namespace autoccl

@@ -45,8 +45,8 @@ class Ledger {
     double logUs;
     double weight;
   };
-  void sweepConfigs();
-  void sweepEpochs();
+  void averageConfigs();
+  void solveEpochs();
   void reweigh();
 
   std::map<Config, Estimate> rows_;  // nodes stay where they are

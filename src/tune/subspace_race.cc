@@ -35,13 +35,13 @@ constexpr size_t kSurvivors = 3;
 constexpr int kAnchorEvery = 10;       // trials between two of the incumbent
 constexpr double kBreadthShare = 0.3;  // of maxCalls, for the first round
 constexpr int kMostDesignPoints = 5;
-constexpr double kMoveZ = 1.0;      // of a move; the claim of a gain is tested elsewhere
-constexpr double kFarWorse = 0.08;  // a neighbour the model puts this far behind is not measured
+constexpr double kMoveZ = 1.0;     // of a move; the claim of a gain is tested elsewhere
+constexpr double kOptimism = 1.0;  // errors by which a point may hope to be better than believed
+constexpr double kLastOptimism = 1.5;  // the same, of the last rounds
 constexpr int kMostBlocks = 4;
 constexpr int kFirstStep = 2;
 constexpr int kLongestStep = 4;
 constexpr size_t kPolished = 5;
-constexpr int kPolishRounds = 3;
 
 /// Fractions of the three grids (NC, NT, C): a small design that tells the model's terms apart.
 constexpr std::array<std::array<double, kAxes>, kMostDesignPoints> kDesign{
@@ -72,7 +72,7 @@ class SubspaceRace : public Policy {
     if (stage_ == Stage::kFirst) wanted = firstRound();
     if (stage_ == Stage::kBreadth) wanted = breadthRound();
     if (stage_ == Stage::kDepth) wanted = depthRound();
-    if (stage_ == Stage::kPolish) wanted = fastest();
+    if (stage_ == Stage::kPolish) wanted = contenders();
     return withAnchors(wanted, stage_ == Stage::kFirst ? 1 : options_.callsPerTrial);
   }
 
@@ -84,7 +84,7 @@ class SubspaceRace : public Policy {
       else
         beliefs_.add(size_t(epochCalls_++ / kAnchorEvery), s.config, s.us);
     }
-    beliefs_.learn();
+    beliefs_.learn(alive_);
     advance();
     best_ = choose();
   }
@@ -112,16 +112,17 @@ class SubspaceRace : public Policy {
     return p ? grid().space().priorUs(grid().config(*p)) : std::numeric_limits<double>::infinity();
   }
 
-  /// The block's trials with the incumbent (until there is one, the default) before, between and
-  /// after.
+  /// The trials, with the default before and the incumbent between and after them, so that the
+  /// ledger can tell drift from difference.
   [[nodiscard]] std::vector<Trial> withAnchors(const std::vector<Config>& wanted, int calls) const {
     std::vector<Trial> trials{{fallback(), 1}};
     int since = 0;
     int room = options_.maxCalls - used_ - 2;  // for the first and the last anchor
     for (const Config& c : wanted) {
-      room -= calls + (since >= kAnchorEvery);
+      const bool anchor = since >= kAnchorEvery;
+      room -= calls + anchor;
       if (room < 0) break;
-      if (since >= kAnchorEvery) trials.push_back({best_, 1}), since = 0;
+      if (anchor) trials.push_back({best_, 1}), since = 0;
       trials.push_back({c, calls});
       since += calls;
     }
@@ -151,9 +152,10 @@ class SubspaceRace : public Policy {
   [[nodiscard]] std::vector<Config> breadthRound() const {
     std::vector<Config> wanted;
     for (const size_t s : alive_) {
-      const auto best = beliefs_.best(s), model = beliefs_.predicted(s);
+      const auto best = beliefs_.best(s);
       if (best) wanted.push_back(grid().config(*best));
-      if (model && model != best) wanted.push_back(grid().config(*model));
+      for (const Point& p : beliefs_.promising(s, 2, kOptimism))
+        if (p != best) wanted.push_back(grid().config(p));
     }
     return wanted;
   }
@@ -163,10 +165,8 @@ class SubspaceRace : public Policy {
     if (!p) return std::numeric_limits<double>::infinity();
     const auto b = beliefs_.of(*p);
     double bound = b.logUs - b.se;
-    if (const auto m = beliefs_.predicted(s)) {
-      const auto ahead = beliefs_.of(*m);
-      bound = std::min(bound, ahead.logUs);
-    }
+    for (const Point& m : beliefs_.promising(s, 1, 0))
+      bound = std::min(bound, beliefs_.of(m).logUs);
     return bound;
   }
 
@@ -191,7 +191,7 @@ class SubspaceRace : public Policy {
       if (few) startDepth();
     } else if (stage_ == Stage::kDepth) {
       judgeAll();
-    } else if (stage_ == Stage::kPolish && ++polished_ >= kPolishRounds) {
+    } else if (stage_ == Stage::kPolish && contenders().size() <= 1) {
       stage_ = Stage::kDone;
     }
     if (stage_ == Stage::kDepth) {
@@ -200,10 +200,9 @@ class SubspaceRace : public Policy {
                       [](const Descent& d) { return d.through; }))
         stage_ = Stage::kPolish;
     }
-    const int polish = kPolishRounds * int(kPolished) * options_.callsPerTrial + 6;
-    if (stage_ < Stage::kPolish && used_ + polish + kRoundReserve > options_.maxCalls)
+    if (stage_ < Stage::kPolish && used_ + kPolishReserve > options_.maxCalls)
       stage_ = Stage::kPolish;
-    if (alive_.empty() || used_ >= options_.maxCalls) stage_ = Stage::kDone;
+    if (alive_.empty() || used_ + kLeastRound > options_.maxCalls) stage_ = Stage::kDone;
   }
 
   void startDepth() {
@@ -219,7 +218,8 @@ class SubspaceRace : public Policy {
       if (d.opened && !shorten(d)) break;
       d.opened = true;
       std::vector<Point> around = grid().neighbours(d.at, d.step);
-      if (const auto m = beliefs_.predicted(d.subspace); m && *m != d.at) around.push_back(*m);
+      for (const Point& p : beliefs_.promising(d.subspace, 3, kOptimism))
+        if (p != d.at) around.push_back(p);
       for (const Point& p : around)
         if (worthRacing(d, p)) d.open.emplace_back(p, 0);
     }
@@ -242,7 +242,7 @@ class SubspaceRace : public Policy {
     if (y.failed) return false;
     if (y.samples >= kMostBlocks * options_.callsPerTrial)
       return x.logUs - y.logUs > options_.minGain;
-    return y.logUs - x.logUs < kFarWorse;
+    return y.logUs - kOptimism * y.se < x.logUs - options_.minGain;
   }
 
   [[nodiscard]] std::vector<Config> depthRound() {
@@ -298,6 +298,23 @@ class SubspaceRace : public Policy {
     d.opened = false;
   }
 
+  /// The best and those that may still turn out better, measured or not.
+  [[nodiscard]] std::vector<Config> contenders() const {
+    std::vector<std::pair<double, Config>> order;
+    const auto least = beliefs_.of(best_);
+    for (const Descent& d : descents_)
+      for (const Point& p : beliefs_.promising(d.subspace, kPolished, kLastOptimism)) {
+        const auto b = beliefs_.of(p);
+        const double hope = b.logUs - kLastOptimism * b.se;
+        if (hope < least.logUs - options_.minGain) order.emplace_back(hope, grid().config(p));
+      }
+    std::sort(order.begin(), order.end());
+    std::vector<Config> chosen{best_};
+    for (const auto& [hope, config] : order)
+      if (chosen.size() < kPolished && config != best_) chosen.push_back(config);
+    return chosen;
+  }
+
   /// The configs believed fastest among those measured.
   [[nodiscard]] std::vector<Config> fastest() const {
     std::vector<std::pair<double, Config>> order;
@@ -323,9 +340,10 @@ class SubspaceRace : public Policy {
     return chosen;
   }
 
-  static constexpr int kRoundReserve = 24;
+  static constexpr int kPolishReserve = 60;
+  static constexpr int kLeastRound = 6;
   static constexpr double kArmZ = 1.0;
-  static constexpr double kArmSlack = 0.02;
+  static constexpr double kArmSlack = 0.01;
 
   Beliefs beliefs_;
   PolicyOptions options_;
@@ -333,7 +351,7 @@ class SubspaceRace : public Policy {
   Stage stage_ = Stage::kFirst;
   std::vector<size_t> alive_;
   std::vector<Descent> descents_;
-  int used_ = 0, epochCalls_ = 0, polished_ = 0;
+  int used_ = 0, epochCalls_ = 0;
 };
 
 }  // namespace
