@@ -1,7 +1,6 @@
 #include "bench/group.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -41,6 +41,7 @@ std::string endOf(int status) {
 
 std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   std::vector<char*> out;
+  out.reserve(texts.size() + 1);
   for (std::string& t : texts) out.push_back(t.data());
   out.push_back(nullptr);
   return out;
@@ -81,7 +82,10 @@ void Group::startProcess(const std::vector<std::pair<std::string, std::string>>&
   for (char** e = environ; *e; ++e) settings.emplace_back(*e);
   settings.push_back(std::string(kControlVariable) + "=" + control_.path());
   for (const auto& list : {spec_.environment, own})
-    for (const auto& [name, value] : list) settings.push_back(name + "=" + value);
+    for (const auto& [name, value] : list) {
+      settings.push_back(name);
+      settings.back().append("=").append(value);
+    }
   std::vector<char*> argv = pointersTo(spec_.argv);
   std::vector<char*> environment = pointersTo(settings);
   const pid_t child = fork();

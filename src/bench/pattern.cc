@@ -24,7 +24,8 @@ float value(int rank, uint32_t salt, size_t i) noexcept {
 
 float sumOver(int nRanks, uint32_t salt, size_t i) noexcept {
   const auto n = static_cast<float>(nRanks);
-  return n * base(i) + n * shift(0, salt) + static_cast<float>(3 * nRanks * (nRanks - 1) / 2);
+  const int rankSum = nRanks * (nRanks - 1) / 2;
+  return n * base(i) + n * shift(0, salt) + static_cast<float>(3 * rankSum);
 }
 
 float expected(const Shape& s, size_t i) noexcept {

@@ -149,6 +149,7 @@ class Run {
 
   std::vector<BenchRow> rowsOf(const Point& p, const std::vector<Entry>& entries) {
     std::vector<Contender> contenders;
+    contenders.reserve(entries.size());
     for (const Entry& e : entries) contenders.push_back(e.contender);
     const std::vector<Series> series = measureInterleaved(exerciseFor(p), contenders);
     double limitUs = 0;
@@ -170,6 +171,7 @@ class Run {
     }
     if (limitUs > 0 && plan_.ranks > 1) limitUs = std::max(limitUs, 2 * result_.handOverUs);
     std::vector<BenchRow> rows;
+    rows.reserve(chosen.size());
     for (const size_t i : chosen) rows.push_back(rowOf(p, entries[i], series[i], limitUs));
     for (size_t a = 0; a < chosen.size(); ++a)
       for (size_t b = 0; b < chosen.size(); ++b)

@@ -34,7 +34,7 @@ std::vector<std::string_view> split(std::string_view text, char by) {
 /// The words of a list that must not be empty.
 std::vector<std::string_view> wordsOf(const std::string& option, const std::string& text,
                                       const std::string& allowed) {
-  const auto words = split(text, ',');
+  auto words = split(text, ',');
   if (words.empty()) refuse(option, "", allowed);
   return words;
 }

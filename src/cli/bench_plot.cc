@@ -1,6 +1,7 @@
 #include "cli/bench_plot.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -21,7 +22,7 @@ constexpr double kStep = kHeight + kMargin;
 constexpr size_t kShownSubspaces = 5;  // the fastest ones of a response plot
 
 std::string sizeTick(double bytes) {
-  return bytesText(static_cast<uint64_t>(bytes + 0.5));
+  return bytesText(static_cast<uint64_t>(std::llround(bytes)));
 }
 
 std::string seriesName(const BenchRow& r) {
@@ -61,7 +62,7 @@ struct Axis {
 };
 
 std::string countTick(double v) {
-  return std::to_string(static_cast<int>(v + 0.5));
+  return std::to_string(std::lround(v));
 }
 
 const Axis kAxes[] = {
@@ -85,6 +86,7 @@ Plot response(const std::vector<const GridRow*>& rows, const Axis& axis) {
     if (!isNew) at->second = std::min(at->second, r->medianUs);
   }
   std::vector<std::pair<double, std::string>> order;
+  order.reserve(best.size());
   for (const auto& [name, values] : best)
     order.emplace_back(std::min_element(values.begin(), values.end(),
                                         [](auto& a, auto& b) { return a.second < b.second; })
