@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "bench/conductor.h"
 #include "bench/worker.h"
@@ -80,13 +81,13 @@ std::string messageOf(const std::function<void()>& act) {
   return "";
 }
 
-/// The state letter of a process, from /proc.
-char stateOf(pid_t process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  std::getline(in, line);
-  const size_t at = line.rfind(')');
-  return at == std::string::npos ? '?' : line[at + 2];
+/// How often a process has given up its core of its own accord.
+int64_t sleepsOf(pid_t process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/status");
+  const std::string key = "voluntary_ctxt_switches:";
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(key)) return std::stoll(line.substr(key.size()));
+  return -1;
 }
 
 std::vector<pid_t> children() {
@@ -167,13 +168,16 @@ TEST(BenchGroup, RanksSleepInTheKernelBetweenCommands) {
   (void)group.run(measure(Collective::kAllReduce, ""), 10);
   const std::vector<pid_t> ranks = children();
   ASSERT_EQ(ranks.size(), 2u);
-  for (const pid_t rank : ranks) {
-    char state = 'R';
-    for (int look = 0; look < 500 && state != 'S'; ++look) {
-      usleep(2000);
-      state = stateOf(rank);
-    }
-    EXPECT_EQ(state, 'S');
+  usleep(100'000);  // they may still be on their way to sleep
+  const int64_t from = nowNs();
+  const std::vector<int64_t> before = {sleepsOf(ranks[0]), sleepsOf(ranks[1])};
+  usleep(300'000);
+  const double seconds = static_cast<double>(nowNs() - from) / 1e9;
+  // A rank wakes once a second to see whether the conductor still lives; one that polls
+  // wakes thousands of times.
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_GE(before[r], 1);
+    EXPECT_LE(static_cast<double>(sleepsOf(ranks[r]) - before[r]), seconds + 2);
   }
 }
 
