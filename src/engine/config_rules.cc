@@ -32,10 +32,13 @@ Config configInEffect(const Config& asked, Collective collective, const Kinds& k
     c.protocol = Protocol::kSimple;
     if (!direct) return c;
     c.algorithm = Algorithm::kTwoShot;
-    const bool staged = kinds.nBytes <= kStagedBelow || kinds.nBytes >= kStagedAbove || !kinds.cma;
+    // Through the segment both cores of a pair work; what one root gives, the kernel copies once.
+    const bool large =
+        kinds.nBytes >= kStagedAbove && (!rooted(collective) || collective == Collective::kReduce);
+    const bool staged = kinds.nBytes <= kStagedBelow || large || !kinds.cma;
     c.transport = staged ? Transport::kShm : Transport::kCma;
     if (kinds.nBytes <= kStagedBelow) c.algorithm = Algorithm::kOneShot;
-    if (kinds.nBytes >= kStagedAbove) c.chunk = std::max(c.chunk, kStagedChunk);
+    if (large) c.chunk = std::max(c.chunk, kStagedChunk);
     return c;
   }
   if (c.transport == Transport::kCma && !kinds.cma) c.transport = Transport::kShm;

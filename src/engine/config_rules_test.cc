@@ -43,6 +43,7 @@ TEST(ConfigRules, AZeroConfigTakesThePathThatAllBuffersAllow) {
   EXPECT_EQ(effect("twoshot/zero/shm", kinds), "oneshot/simple/shm");
   kinds.nBytes = 128 << 20;
   EXPECT_EQ(effect("twoshot/zero/shm", kinds), "twoshot/simple/shm");
+  EXPECT_EQ(effect("twoshot/zero/shm", kinds, Collective::kBroadcast), "twoshot/simple/cma");
 }
 
 TEST(ConfigRules, TheDefaultYieldsOnlyWhereRanksShareCpus) {
