@@ -10,15 +10,25 @@ namespace {
 thread_local uint64_t allocations = 0;
 }  // namespace
 
+// The array forms too: a sanitizer's own would not come by here.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   ++allocations;
   if (void* p = std::malloc(bytes ? bytes : 1)) return p;
   throw std::bad_alloc();
 }
+[[gnu::noinline]] void* operator new[](size_t bytes) {
+  return operator new(bytes);
+}
 [[gnu::noinline]] void operator delete(void* p) noexcept {
   std::free(p);
 }
 [[gnu::noinline]] void operator delete(void* p, size_t) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete[](void* p) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete[](void* p, size_t) noexcept {
   std::free(p);
 }
 
