@@ -53,6 +53,9 @@ TEST(Corpus, TooShortATextIsRefusedWithTheSizeNeeded) {
 
 TEST(Network, GradientsAgreeWithDifferencesOfTheLoss) {
   Fixture f(5);
+  const Batch before = f.corpus.draw(5, f.shape.context, f.random);
+  f.network.forward(before);
+  f.network.backward(before, [](int) {});  // its gradients must not stay
   const Batch batch = f.corpus.draw(7, f.shape.context, f.random);
   f.network.forward(batch);
   f.network.backward(batch, [](int) {});

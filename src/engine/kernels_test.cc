@@ -11,6 +11,7 @@
 
 #include "engine/kernels_reference_test.h"
 #include "engine/kernels_table.h"
+#include "engine/testing/allocations.h"
 
 namespace autoccl {
 namespace {
@@ -268,6 +269,17 @@ TEST(Kernels, CopiesReachEveryDestinationAtAnySizeAndAlignment) {
             ASSERT_EQ(scene.result(d), want) << table->name << " " << bytes;
         }
     }
+}
+
+TEST(Kernels, AllocateNothing) {
+  for (const DataType type : allTypes()) {
+    Scene scene(type, 3, 2, 1000, 1);
+    const Reduction r = scene.call(ReduceOp::kSum, 0, true);
+    const uint64_t before = testing::allocationsOfThisThread();
+    reduce(r);
+    copyBytes(scene.dst.data(), 2, scene.src[0], 1000, true);
+    EXPECT_EQ(testing::allocationsOfThisThread(), before);
+  }
 }
 
 TEST(Kernels, AVariantIsTakenByNameAndNeverAWiderOne) {
