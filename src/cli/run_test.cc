@@ -195,12 +195,13 @@ TEST(Run, NamesTheConfigThatWasInFlightWhenTheJobCrashed) {
   const Output out = runAutoccl(
       {"run", "-n", "2", "--profile", folder / "p.json", "--", "sh", "-c",
        "[ $AUTOCCL_RANK = 1 ] && exit 0; printf 'autoccl-journal 1\\ntrying 00000000000000ff "
-       "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL; kill -SEGV $$"});
+       "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL.comm0; kill -SEGV "
+       "$$"});
   EXPECT_EQ(out.status, 128 + SIGSEGV);
   EXPECT_NE(out.err.find("quarantined: ring/simple/shm nc=4 nt=1 c=64K wait=spin"),
             std::string::npos)
       << out.err;
-  EXPECT_TRUE(std::filesystem::exists(folder / "p.json.journal"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "p.json.journal.comm0"));
 }
 
 TEST(Run, UnderALauncherOnlySettingsAreSetAndOnlyRankZeroTells) {

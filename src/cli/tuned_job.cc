@@ -169,18 +169,26 @@ class TunedJob {
     return record;
   }
 
-  /// A job that died with trials in flight: the next one will not try them again.
+  /// A job that died with trials in flight: the next one will not try them again. Every
+  /// communicator has a journal of its own, <journal>.<name>.
   void noteQuarantine(const TunedJobResult& result) {
     if (result.end.status == 0 || !result.leads) return;
+    const std::filesystem::path stem = std::filesystem::absolute(journalPath_);
+    std::error_code none;
+    for (const auto& file : std::filesystem::directory_iterator(stem.parent_path(), none))
+      if (file.path().filename().string().starts_with(stem.filename().string() + "."))
+        noteInFlight(file.path());
+  }
+
+  void noteInFlight(const std::string& path) {
     try {
-      const auto text = readWholeFile(journalPath_);
-      if (!text) return;
-      for (const Journal::Entry& e : parseJournal(*text, journalPath_).inFlight)
+      const Journal journal = parseJournal(readWholeFile(path).value_or(""), path);
+      for (const Journal::Entry& e : journal.inFlight)
         notes_.push_back("quarantined: " + toText(e.config) +
                          " was in flight when the job failed; the next run does not try it, nor "
                          "larger ones of its kind");
     } catch (const Error& error) {
-      notes_.push_back(std::string("the journal is unreadable: ") + error.what());
+      notes_.push_back(std::string("a journal is unreadable: ") + error.what());
     }
   }
 
