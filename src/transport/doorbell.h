@@ -18,7 +18,7 @@ namespace autoccl {
 class Doorbells {
  public:
   [[nodiscard]] static size_t requiredBytes(int nRanks, int lanes) noexcept {
-    return static_cast<size_t>(nRanks * lanes) * sizeof(Flag);
+    return static_cast<size_t>(nRanks) * static_cast<size_t>(lanes) * sizeof(Flag);
   }
   Doorbells(void* shared, int lanes) noexcept : flags_(static_cast<Flag*>(shared)), lanes_(lanes) {}
 
@@ -42,7 +42,8 @@ class Doorbells {
 
  private:
   [[nodiscard]] Flag& at(int rank, int lane) const noexcept {
-    return flags_[static_cast<size_t>(rank * lanes_ + lane)];
+    return flags_[static_cast<size_t>(rank) * static_cast<size_t>(lanes_) +
+                  static_cast<size_t>(lane)];
   }
 
   template <class Ready>

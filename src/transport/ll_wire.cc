@@ -16,7 +16,7 @@ size_t linesFor(size_t bytes) noexcept {
   return (bytes + LlWire::kLineData - 1) / LlWire::kLineData;
 }
 size_t lanesOfAll(const WireGeometry& g) noexcept {
-  return static_cast<size_t>(g.nRanks * g.nRanks * g.lanes);
+  return g.laneOf(g.pairs(), 0);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ LlWire::LlWire(std::byte* shared, const WireGeometry& g, int rank, Doorbells bel
       areas_(shared + lanesOfAll(g) * sizeof(Counter)),
       bells_(bells),
       privateBytes_(g.llLaneBytes / kSlots / sizeof(Line) * sizeof(Line)),
-      ends_(static_cast<size_t>(g.nRanks * g.lanes)),
+      ends_(g.laneOf(static_cast<size_t>(g.nRanks), 0)),
       outgoing_(std::make_unique_for_overwrite<std::byte[]>(ends_.size() * privateBytes_)),
       incoming_(std::make_unique_for_overwrite<std::byte[]>(ends_.size() * privateBytes_)) {
   for (End& e : ends_) {
@@ -83,7 +83,7 @@ void LlWire::zeroFlags(int from, int lane) noexcept {
 }
 
 std::byte* LlWire::slot(int to, int lane) noexcept {
-  return outgoing_.get() + static_cast<size_t>(to * g_.lanes + lane) * privateBytes_;
+  return outgoing_.get() + g_.laneOf(static_cast<size_t>(to), lane) * privateBytes_;
 }
 
 void LlWire::post(int to, int lane, size_t bytes) noexcept {
@@ -115,7 +115,7 @@ bool LlWire::canReceive(int from, int lane, size_t bytes) noexcept {
 Incoming LlWire::peek(int from, int lane, size_t bytes) noexcept {
   const uint64_t sequence = end(from, lane).received;
   const Line* line = lines(from, rank_, lane, sequence);
-  std::byte* to = incoming_.get() + static_cast<size_t>(from * g_.lanes + lane) * privateBytes_;
+  std::byte* to = incoming_.get() + g_.laneOf(static_cast<size_t>(from), lane) * privateBytes_;
   for (size_t at = 0; at < bytes; at += kLineData, ++line) {
     // Written before the last line, which has been seen: this is about visibility, not waiting.
     while (line->flag.load(std::memory_order_acquire) != flagOf(sequence)) {

@@ -58,11 +58,11 @@ class LlWire final : public Wire {
   };
 
   [[nodiscard]] size_t index(int from, int to, int lane) const noexcept {
-    return static_cast<size_t>((from * g_.nRanks + to) * g_.lanes + lane);
+    return g_.laneOf(g_.pair(from, to), lane);
   }
   [[nodiscard]] Line* lines(int from, int to, int lane, uint64_t sequence) const noexcept;
   [[nodiscard]] End& end(int peer, int lane) noexcept {
-    return ends_[static_cast<size_t>(peer * g_.lanes + lane)];
+    return ends_[g_.laneOf(static_cast<size_t>(peer), lane)];
   }
   void zeroFlags(int from, int lane) noexcept;
 

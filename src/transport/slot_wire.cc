@@ -9,10 +9,6 @@ namespace {
 
 constexpr auto kSeqCst = std::memory_order_seq_cst;
 
-size_t pairs(const WireGeometry& g) noexcept {
-  return static_cast<size_t>(g.nRanks * g.nRanks);
-}
-
 }  // namespace
 
 bool readRemote(pid_t pid, const std::byte* remote, std::byte* here, size_t bytes) noexcept {
@@ -29,25 +25,24 @@ bool readRemote(pid_t pid, const std::byte* remote, std::byte* here, size_t byte
 }
 
 size_t SlotWire::requiredBytes(const WireGeometry& g) noexcept {
-  return pairs(g) * (static_cast<size_t>(g.lanes) * sizeof(Lane) + g.pairBytes);
+  return g.pairs() * (static_cast<size_t>(g.lanes) * sizeof(Lane) + g.pairBytes);
 }
 
 SlotWire::SlotWire(std::byte* shared, const WireGeometry& g, int rank, Doorbells bells)
     : g_(g),
       rank_(rank),
       lanes_(reinterpret_cast<Lane*>(shared)),
-      areas_(shared + pairs(g) * static_cast<size_t>(g.lanes) * sizeof(Lane)),
+      areas_(shared + g.pairs() * static_cast<size_t>(g.lanes) * sizeof(Lane)),
       bells_(bells),
-      ends_(static_cast<size_t>(g.nRanks * g.lanes)) {}
+      ends_(g.laneOf(static_cast<size_t>(g.nRanks), 0)) {}
 
 SlotWire::Lane& SlotWire::shared(int from, int to, int lane) const noexcept {
-  return lanes_[static_cast<size_t>((from * g_.nRanks + to) * g_.lanes + lane)];
+  return lanes_[g_.laneOf(g_.pair(from, to), lane)];
 }
 
 std::byte* SlotWire::slotAt(int from, int to, int lane, uint32_t sequence) const noexcept {
-  const auto pair = static_cast<size_t>(from * g_.nRanks + to);
   const size_t slot = static_cast<size_t>(lane) * kSlots + sequence % kSlots;
-  return areas_ + pair * g_.pairBytes + slot * layout_.slotBytes;
+  return areas_ + g_.pair(from, to) * g_.pairBytes + slot * layout_.slotBytes;
 }
 
 bool SlotWire::fits(const WireGeometry& g, const WireLayout& l) noexcept {

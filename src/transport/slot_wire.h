@@ -69,7 +69,7 @@ class SlotWire final : public Wire {
   [[nodiscard]] Lane& shared(int from, int to, int lane) const noexcept;
   [[nodiscard]] std::byte* slotAt(int from, int to, int lane, uint32_t sequence) const noexcept;
   [[nodiscard]] End& end(int peer, int lane) noexcept {
-    return ends_[static_cast<size_t>(peer * g_.lanes + lane)];
+    return ends_[g_.laneOf(static_cast<size_t>(peer), lane)];
   }
   void send(int to, int lane, Note note) noexcept;
 

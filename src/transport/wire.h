@@ -16,6 +16,15 @@ struct WireGeometry {
   int lanes = 16;                 // most lanes that one call may use
   size_t pairBytes = 4 << 20;     // slots of one ordered pair of ranks, shared out among its lanes
   size_t llLaneBytes = 32 << 10;  // LL lines of one lane of one pair
+
+  [[nodiscard]] size_t pairs() const noexcept { return pair(nRanks, 0); }
+  [[nodiscard]] size_t pair(int from, int to) const noexcept {
+    return static_cast<size_t>(from) * static_cast<size_t>(nRanks) + static_cast<size_t>(to);
+  }
+  /// Place of a lane of the i-th pair (or peer) among all lanes.
+  [[nodiscard]] size_t laneOf(size_t i, int lane) const noexcept {
+    return i * static_cast<size_t>(lanes) + static_cast<size_t>(lane);
+  }
 };
 
 /// How the area of a pair is cut for a call; equal on all ranks of the call.

@@ -8,16 +8,17 @@
 namespace autoccl {
 
 FakeWire::FakeWire(int nRanks, int rails, size_t capacity)
-    : nRanks_(nRanks),
-      rails_(rails),
+    : nRanks_(static_cast<size_t>(nRanks)),
+      rails_(static_cast<size_t>(rails)),
       capacity_(capacity),
-      queues_(static_cast<size_t>(nRanks * nRanks * rails)),
-      tallies_(static_cast<size_t>(nRanks)) {}
+      queues_(nRanks_ * nRanks_ * rails_),
+      tallies_(nRanks_) {}
 
 size_t FakeWire::queue(int from, int to, int rail) const {
-  ACCL_CHECK(from >= 0 && from < nRanks_ && to >= 0 && to < nRanks_ && from != to);
-  ACCL_CHECK(rail >= 0 && rail < rails_);
-  return static_cast<size_t>((from * nRanks_ + to) * rails_ + rail);
+  const auto f = static_cast<size_t>(from), t = static_cast<size_t>(to);
+  const auto r = static_cast<size_t>(rail);
+  ACCL_CHECK(f < nRanks_ && t < nRanks_ && f != t && r < rails_);
+  return (f * nRanks_ + t) * rails_ + r;
 }
 
 bool FakeWire::canSend(int from, int to, int rail) const {

@@ -44,8 +44,8 @@ class FakeWire {
  private:
   [[nodiscard]] size_t queue(int from, int to, int rail) const;
 
-  int nRanks_;
-  int rails_;
+  size_t nRanks_;
+  size_t rails_;
   size_t capacity_;
   std::vector<std::deque<FakeMessage>> queues_;
   std::vector<Tally> tallies_;
