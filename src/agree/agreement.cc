@@ -26,7 +26,7 @@ class Agreement::Impl {
   Impl(Options options, std::unique_ptr<LinkSet> links);
 
   int64_t step(int64_t nowNs);
-  bool propose(Proposal proposal, int64_t nowNs);
+  bool propose(const Proposal& proposal, int64_t nowNs);
   [[nodiscard]] std::optional<std::string> off() const;
   [[nodiscard]] bool joined() const {
     return leader_ ? leader_->state().joined : member_->state().joined;
@@ -201,7 +201,7 @@ int64_t Agreement::Impl::step(int64_t nowNs) {
   return nowNs + (frozen() || off() ? kQuietStepNs : kIdleStepNs);
 }
 
-bool Agreement::Impl::propose(Proposal proposal, int64_t nowNs) {
+bool Agreement::Impl::propose(const Proposal& proposal, int64_t nowNs) {
   if (!leader_ || table.ended() != Ended::kNo || !leader_->propose(proposal, hands())) return false;
   proposedNs_ = nowNs;
   flush();
@@ -230,8 +230,8 @@ void Agreement::abort() noexcept {
 int64_t Agreement::step(int64_t nowNs) {
   return impl_->step(nowNs);
 }
-bool Agreement::propose(Proposal proposal, int64_t nowNs) {
-  return impl_->propose(std::move(proposal), nowNs);
+bool Agreement::propose(const Proposal& proposal, int64_t nowNs) {
+  return impl_->propose(proposal, nowNs);
 }
 std::optional<Outcome> Agreement::outcome() {
   return impl_->outcome();

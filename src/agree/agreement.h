@@ -81,7 +81,7 @@ class Agreement {
   int64_t step(int64_t nowNs);
   /// Leader only. False while joining, while a proposal is outstanding, when tuning is off or
   /// frozen.
-  bool propose(Proposal proposal, int64_t nowNs);
+  bool propose(const Proposal& proposal, int64_t nowNs);
   /// Leader only: the outcome of the outstanding proposal, once.
   [[nodiscard]] std::optional<Outcome> outcome();
   /// Tasks whose first call happened since the last question.

@@ -94,7 +94,7 @@ class LeaderCore {
   void poll(Hands hands);
   /// Sends again what was not answered.
   void remind(Hands hands);
-  void turnOff(std::string reason, Hands hands);
+  void turnOff(const std::string& reason, Hands hands);
 
   [[nodiscard]] std::optional<Outcome> takeOutcome();
   [[nodiscard]] const State& state() const { return state_; }

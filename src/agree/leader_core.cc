@@ -240,7 +240,7 @@ void LeaderCore::rememberHashes(int rank, const std::vector<SequenceHash>& hashe
   while (hashes_.size() > kHashMemory) hashes_.erase(hashes_.begin());
 }
 
-void LeaderCore::turnOff(std::string reason, Hands hands) {
+void LeaderCore::turnOff(const std::string& reason, Hands hands) {
   if (state_.off) return;
   state_.off = reason;
   if (state_.outstanding && !state_.outstanding->verdict) decide(false, reason, hands);

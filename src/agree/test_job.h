@@ -163,7 +163,7 @@ class ForkedJob {
       }
       proposal.tasks.push_back(std::move(plan));
     }
-    (void)agreement.propose(std::move(proposal), nowNs());
+    (void)agreement.propose(proposal, nowNs());
   }
 
   bool runCalls(int rank, Agreement& agreement) {
