@@ -1,10 +1,10 @@
 // What happens when a rank goes away, and what a call may cost.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>

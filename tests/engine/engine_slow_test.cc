@@ -1,11 +1,11 @@
 // The long forms of src/engine's tests: the whole matrix, 200 kills, a message above 4 GiB.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <random>
 #include <thread>
