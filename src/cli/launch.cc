@@ -49,6 +49,14 @@ std::optional<LaunchedRank> launchedRank(const Lookup& lookup) {
   return std::nullopt;
 }
 
+Variables variablesUnder(const LaunchedRank& rank, int parent, const Lookup& lookup) {
+  const std::string nRanks = std::to_string(rank.nRanks);
+  if (rank.launcher != "MPICH" || lookup("MPI_LOCALNRANKS").value_or(nRanks) != nRanks) return {};
+  return {{"AUTOCCL_RANK", std::to_string(rank.rank)},
+          {"AUTOCCL_NRANKS", nRanks},
+          {"AUTOCCL_ID", "mpich-" + std::to_string(parent)}};
+}
+
 std::vector<int> coresOf(int rank, int nRanks, const std::vector<int>& allowed) {
   const auto n = static_cast<size_t>(nRanks), r = static_cast<size_t>(rank);
   if (allowed.empty()) return {};

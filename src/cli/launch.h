@@ -24,6 +24,12 @@ struct LaunchedRank {
 /// is there. Throws Error naming a variable that is no number or whose rank is beyond its size.
 [[nodiscard]] std::optional<LaunchedRank> launchedRank(const Lookup& lookup);
 
+/// Variables for a rank that `autoccl run` starts under that launcher. MPICH names no job, so its
+/// ranks would know each other by their common parent, which we step in front of: they get rank,
+/// size and the name that `parent`, our own parent, gives. Other launchers name their jobs: none.
+/// With ranks on other hosts (MPI_LOCALNRANKS) none either; the library says so then.
+[[nodiscard]] Variables variablesUnder(const LaunchedRank& rank, int parent, const Lookup& lookup);
+
 /// The cores of rank `rank` of `nRanks` out of the allowed ones: with as many cores as ranks or
 /// more, a run of neighbours for each; with fewer, one core by turns.
 [[nodiscard]] std::vector<int> coresOf(int rank, int nRanks, const std::vector<int>& allowed);

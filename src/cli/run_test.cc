@@ -207,12 +207,22 @@ TEST(Run, NamesTheConfigThatWasInFlightWhenTheJobCrashed) {
 TEST(Run, UnderALauncherOnlySettingsAreSetAndOnlyRankZeroTells) {
   for (const char* rank : {"0", "1"}) {
     const Output out = runAutoccl({"run", "--no-profile", "--", "sh", "-c", "env | grep ^AUTOCCL"},
-                                  {{"PMI_RANK", rank}, {"PMI_SIZE", "2"}});
+                                  {{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "2"}});
     EXPECT_EQ(out.status, 0);
     EXPECT_NE(out.out.find("AUTOCCL_TUNE=1"), std::string::npos);
     EXPECT_EQ(out.out.find("AUTOCCL_RANK"), std::string::npos);
     EXPECT_EQ(out.err.empty(), *rank == '1') << out.err;
   }
+}
+
+TEST(Launch, MpichsRanksGetTheNameOfTheirCommonParent) {
+  const LaunchedRank rank{"MPICH", 1, 2};
+  const Variables expected{
+      {"AUTOCCL_RANK", "1"}, {"AUTOCCL_NRANKS", "2"}, {"AUTOCCL_ID", "mpich-77"}};
+  EXPECT_EQ(variablesUnder(rank, 77, lookupIn({})), expected);
+  EXPECT_EQ(variablesUnder(rank, 77, lookupIn({{"MPI_LOCALNRANKS", "2"}})), expected);
+  EXPECT_TRUE(variablesUnder(rank, 77, lookupIn({{"MPI_LOCALNRANKS", "1"}})).empty());
+  EXPECT_TRUE(variablesUnder({"Open MPI", 1, 2}, 77, lookupIn({})).empty());
 }
 
 TEST(Run, BadInputIsNamedWithWhatIsAllowed) {

@@ -129,7 +129,10 @@ class TunedJob {
   }
 
   [[nodiscard]] std::vector<RankCommand> ranks() const {
-    const Variables common = commonVariables();
+    Variables common = commonVariables();
+    if (launched_)
+      for (auto& variable : variablesUnder(*launched_, getppid(), fromEnvironment))
+        common.push_back(std::move(variable));
     if (options_.nRanks == 0) return {{options_.words, common, {}}};
     const std::string id = newJobId();
     const std::vector<int> cores = allowedCores();
