@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +93,16 @@ class Ranks {
   }
   void stepFor(int64_t ns) {
     (void)stepUntil([] { return false; }, ns);
+  }
+  /// Steps while another thread works: a little of the ranks' time for each look at the thread,
+  /// which lives in real time.
+  template <class Future>
+  bool stepUntilReady(Future& future) {
+    for (int i = 0; i < 2000; ++i) {
+      if (future.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready) return true;
+      stepFor(10'000'000);
+    }
+    return false;
   }
   bool join() {
     return stepUntil([&] {
