@@ -10,8 +10,8 @@ namespace autoccl::cli {
 
 std::string profilePathOr(const std::string& path) {
   if (!path.empty()) return path;
-  if (const std::string set = settingText("AUTOCCL_PROFILE"); !set.empty()) return set;
-  const std::string own = profilePathFor(fingerprintOf(readMachine()));
+  if (std::string set = settingText("AUTOCCL_PROFILE"); !set.empty()) return set;
+  std::string own = profilePathFor(fingerprintOf(readMachine()));
   if (own.empty())
     throw Error(ErrorCode::kUsage, "FILE: neither HOME nor XDG_STATE_HOME is set",
                 "name a profile");

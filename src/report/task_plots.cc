@@ -96,6 +96,7 @@ std::string convergencePlot(const TaskRecord& t) {
 std::vector<double> distinct(const std::vector<PlotPoint>& points) {
   constexpr size_t kMost = 5;
   std::vector<double> values;
+  values.reserve(points.size());
   for (const PlotPoint& p : points) values.push_back(p.y);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());

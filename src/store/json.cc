@@ -40,9 +40,6 @@ class PlacedIterator {
   friend bool operator==(const PlacedIterator& a, const PlacedIterator& b) {
     return a.at_ == b.at_;
   }
-  friend bool operator!=(const PlacedIterator& a, const PlacedIterator& b) {
-    return a.at_ != b.at_;
-  }
 
  private:
   const char* at_;
