@@ -18,6 +18,7 @@ struct CallRecord {
   int64_t lastArrivalNs = 0;  // the last rank entered, as far as this rank can know; 0: unknown
   int64_t finishedNs = 0;
   bool failed = false;
+  bool untouched = false;  // asked is the engine's default
 };
 
 /// Decides the config of each call. An engine without a tuner has no gate (nullptr) and runs its

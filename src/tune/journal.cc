@@ -80,6 +80,14 @@ Journal parseJournal(const std::string& text, const std::string& fileName) {
   return journal;
 }
 
+std::vector<Journal::Entry> suspects(const Journal& journal, const std::vector<Config>* lastRun) {
+  if (lastRun == nullptr) return journal.inFlight;
+  std::vector<Journal::Entry> found;
+  for (const Journal::Entry& e : journal.inFlight)
+    if (std::find(lastRun->begin(), lastRun->end(), e.config) != lastRun->end()) found.push_back(e);
+  return found;
+}
+
 bool atLeast(const Config& c, const Config& q) noexcept {
   return c.algorithm == q.algorithm && c.protocol == q.protocol && c.transport == q.transport &&
          c.extra == q.extra && c.channels >= q.channels && c.threads >= q.threads &&

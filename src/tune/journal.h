@@ -35,6 +35,11 @@ struct Journal {
 /// after crashes. Anything else wrong throws Error with file:line: reason.
 [[nodiscard]] Journal parseJournal(const std::string& text, const std::string& fileName);
 
+/// What ended the job, as far as can be told: of the configs in flight those that a rank ran last;
+/// all of them where that is not known (`lastRun` null).
+[[nodiscard]] std::vector<Journal::Entry> suspects(const Journal& journal,
+                                                   const std::vector<Config>* lastRun);
+
 /// True if c is q or larger than q in its subspace: no smaller in channels, threads and chunk.
 [[nodiscard]] bool atLeast(const Config& c, const Config& q) noexcept;
 

@@ -92,7 +92,7 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
   charge(budget);
   for (size_t t = 0; t < round_->trials().size(); ++t) {
     const Config& c = round_->trials()[t].config;
-    if (round_->anyFailed(t) && round_->times(t).empty() && allowed(c)) quarantine(c);
+    if (faulty_.contains(c) && round_->times(t).empty() && allowed(c)) quarantine(c);
   }
   if (stepCheck_)
     finishStepCheck(steps, nowNs);

@@ -105,6 +105,7 @@ void TaskTuner::trial(const TimedCall& c, double us) {
   const Config& asked = round_->asked(c.callIndex);
   const bool good = us > 0 && c.inEffect == asked;
   ++status_.measuredCalls;
+  if (c.failed) faulty_.insert(asked);
   if (good)
     proven_.insert(asked);
   else

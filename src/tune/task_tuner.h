@@ -80,6 +80,7 @@ class TaskTuner {
   TaskStatus status_;
   std::shared_ptr<std::vector<Config>> forbidden_;  // shared with space_.valid
   std::set<Config> proven_;                         // have run well
+  std::set<Config> faulty_;                         // have failed, not only been refused
   Config inService_;                                // what the table ends with
   std::vector<double> recentUs_;                    // of the incumbent, newest last, bounded
   std::unique_ptr<Policy> policy_;

@@ -1,5 +1,7 @@
 #include "edge/cpu/leader_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <memory>
@@ -9,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "store/file.h"
+#include "store/flight_recorder.h"
 #include "store/machine.h"
 #include "store/profile.h"
 #include "tune/journal.h"
@@ -80,12 +83,20 @@ Leader::Options leaderOptions(const TuningSession::Seat& seat) {
   options.nRanks = seat.nRanks;
   options.known = profileSource();
   const std::string path = journalPath(seat.name);
+  if (path.empty()) return options;
   const Journal journal = readJournal(path);
-  for (const auto* list : {&journal.inFlight, &journal.quarantined})
-    for (const Journal::Entry& entry : *list)
-      options.quarantined.emplace_back(entry.taskKey, entry.config);
+  const auto lastRun = FlightRecorder::read(flightPath(path));
+  auto barred = suspects(journal, lastRun ? &*lastRun : nullptr);
+  barred.insert(barred.end(), journal.quarantined.begin(), journal.quarantined.end());
+  for (const Journal::Entry& entry : barred)
+    options.quarantined.emplace_back(entry.taskKey, entry.config);
+  FlightRecorder::create(flightPath(path), seat.nRanks);
   options.tuner.journal = journalWriter(path);
   return options;
+}
+
+std::string flightPath(const std::string& journal) {
+  return journal + ".flight";
 }
 
 void closeJournal(const std::string& communicator) noexcept {
@@ -95,6 +106,7 @@ void closeJournal(const std::string& communicator) noexcept {
     Journal journal = readJournal(path);
     journal.inFlight.clear();
     replaceFile(path, formatJournal(journal), Durable::kYes);
+    unlink(flightPath(path).c_str());
   } catch (const std::exception& error) {
     logLine(LogLevel::kWarn, error.what());
   }

@@ -39,13 +39,16 @@ struct RankBoard {
   std::atomic<int64_t> calls;
 };
 
-/// The board of a communicator: two words of the leader, then one RankBoard per rank.
+/// The board of a communicator: three words of the leader, then one RankBoard per rank.
 /// Trivially usable in zeroed memory by every process at once.
 class SampleBoard {
  public:
   [[nodiscard]] static size_t requiredBytes(int nRanks);
   /// `area` is zeroed shared memory of requiredBytes(nRanks), aligned to 64.
   SampleBoard(void* area, int nRanks) noexcept;
+  /// The leader has made the files that the other ranks open.
+  [[nodiscard]] bool ready() const noexcept { return head_[2].load() != 0; }
+  void setReady() noexcept { head_[2].store(1); }
 
   [[nodiscard]] RankBoard& of(int rank) noexcept { return ranks_[rank]; }
   [[nodiscard]] const RankBoard& of(int rank) const noexcept { return ranks_[rank]; }

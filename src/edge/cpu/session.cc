@@ -54,10 +54,11 @@ class TuningSession::Impl {
       : seat_(std::move(seat)),
         board_(seat_.area.data(), seat_.nRanks),
         agreement_(agreementOptions(), links()),
-        gate_(agreement_, board_, seat_.rank) {
+        gate_(agreement_, board_, recorder_, seat_.rank) {
     if (seat_.rank == 0)
       leader_ = std::make_unique<Leader>(leaderOptions(seat_), agreement_, board_, seat_.spaceFor);
     marks_ = leader_.get();
+    if (leader_) board_.setReady();
     seat_.setGate(&gate_);
     agent_ = std::thread([this] { serve(); });
   }
@@ -117,8 +118,17 @@ class TuningSession::Impl {
     });
   }
 
+  /// Before the first frame, so before any trial can be agreed.
+  void openRecorder() noexcept {
+    if (opened_ || !board_.ready()) return;
+    opened_ = true;
+    const std::string journal = journalPath(seat_.name);
+    if (!journal.empty()) recorder_.open(flightPath(journal), seat_.rank);
+  }
+
   bool serveOnce() {
     const int64_t now = nowNs();
+    openRecorder();
     int64_t next = agreement_.step(now);
     lead([&] {
       leader_->step(now);
@@ -152,6 +162,7 @@ class TuningSession::Impl {
   Seat seat_;
   SampleBoard board_;
   Agreement agreement_;
+  FlightRecorder recorder_;
   SessionGate gate_;
   std::unique_ptr<Leader> leader_;   // rank 0's
   std::unique_ptr<Leader> retired_;  // stopped by a fault; stepMark may still hold it
@@ -160,6 +171,7 @@ class TuningSession::Impl {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
+  bool opened_ = false;  // the flight recording
   std::thread agent_;
 };
 

@@ -17,8 +17,9 @@ void SessionGate::report(const CallRecord& r) noexcept {
   mine_.lastCallNs.store(r.finishedNs, std::memory_order_relaxed);
   mine_.exposedNs.store(Exposure::totalNs() - exposedBefore_, std::memory_order_relaxed);
   if ((r.callIndex & board_.skipMask()) != 0) return;
-  const bool failed = r.failed || !(r.asked == r.inEffect);
-  mine_.samples.push({r.taskKey, r.callIndex, r.inEffect, r.arrivedNs, r.finishedNs, failed, 0});
+  // Whatever the default turns into is what an untouched engine does: it counts as the default.
+  const Config& ran = r.untouched ? r.asked : r.inEffect;
+  mine_.samples.push({r.taskKey, r.callIndex, ran, r.arrivedNs, r.finishedNs, r.failed, 0});
 }
 
 }  // namespace autoccl

@@ -5,6 +5,7 @@
 #include "edge/cpu/exposure.h"
 #include "edge/cpu/sample_board.h"
 #include "model/gate.h"
+#include "store/flight_recorder.h"
 
 namespace autoccl {
 
@@ -14,8 +15,8 @@ namespace autoccl {
 /// HOT: every function, as CallGate says. report is called by one thread at a time.
 class SessionGate final : public CallGate {
  public:
-  SessionGate(Agreement& agreement, SampleBoard& board, int rank) noexcept
-      : agreement_(agreement), board_(board), mine_(board.of(rank)) {
+  SessionGate(Agreement& agreement, SampleBoard& board, FlightRecorder& recorder, int rank) noexcept
+      : agreement_(agreement), board_(board), recorder_(recorder), mine_(board.of(rank)) {
     Exposure::open();
   }
   ~SessionGate() override { Exposure::close(); }
@@ -24,13 +25,17 @@ class SessionGate final : public CallGate {
     return agreement_.take(task, fallback);
   }
   bool resolve(Ticket ticket, Config& config) noexcept override {
-    return agreement_.resolve(ticket, config);
+    const Config fallback = config;
+    const bool go = agreement_.resolve(ticket, config);
+    if (config != fallback) recorder_.ran(config, ticket.index);
+    return go;
   }
   void report(const CallRecord& record) noexcept override;
 
  private:
   Agreement& agreement_;
   SampleBoard& board_;
+  FlightRecorder& recorder_;
   RankBoard& mine_;
   int64_t exposedBefore_ = Exposure::totalNs();
 };
