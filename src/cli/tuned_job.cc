@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/settings_command.h"
 #include "store/file.h"
+#include "store/flight_recorder.h"
 #include "store/machine.h"
 #include "store/profile.h"
 #include "tune/journal.h"
@@ -179,14 +180,17 @@ class TunedJob {
     const std::filesystem::path stem = std::filesystem::absolute(journalPath_);
     std::error_code none;
     for (const auto& file : std::filesystem::directory_iterator(stem.parent_path(), none))
-      if (file.path().filename().string().starts_with(stem.filename().string() + "."))
-        noteInFlight(file.path());
+      if (file.path().filename().string().starts_with(stem.filename().string() + ".") &&
+          file.path().extension() != ".flight")
+        noteSuspects(file.path());
   }
 
-  void noteInFlight(const std::string& path) {
+  /// The journal names a round of trials, the recording beside it what each rank ran last.
+  void noteSuspects(const std::string& path) {
     try {
       const Journal journal = parseJournal(readWholeFile(path).value_or(""), path);
-      for (const Journal::Entry& e : journal.inFlight)
+      const auto lastRun = FlightRecorder::read(path + ".flight");
+      for (const Journal::Entry& e : suspects(journal, lastRun ? &*lastRun : nullptr))
         notes_.push_back("quarantined: " + toText(e.config) +
                          " was in flight when the job failed; the next run does not try it, nor "
                          "larger ones of its kind");

@@ -117,6 +117,7 @@ bool Communicator::runCall(const Call& call, const Issue& issue) noexcept {
           std::max(record.lastArrivalNs, layout_.entry(calls_, r).entry.arrivedNs);
     record.finishedNs = finished;
     record.failed = !done;
+    record.untouched = asked == issue.config;
     gate_->report(record);
   }
   layout_.info(rank()).leftCall.store(calls_, std::memory_order_release);

@@ -77,12 +77,12 @@ std::string convergenceLine(const RunRecord& r) {
   const auto done = std::count_if(r.tasks.begin(), r.tasks.end(),
                                   [](const auto& t) { return t.state == "converged"; });
   std::string text = format("%zd of %zu tasks", static_cast<ssize_t>(done), r.tasks.size());
-  if (r.convergedAtCall)
-    text += format("; all at call %llu, step %llu, %.1f s",
+  const bool all = static_cast<size_t>(done) == r.tasks.size();
+  if (done > 0 && r.convergedAtCall)
+    text += format("; %s at call %llu, step %llu, %.1f s", all ? "all" : "the last",
                    static_cast<unsigned long long>(r.convergedAtCall),
                    static_cast<unsigned long long>(r.convergedAtStep), r.convergedAtSecond);
-  else if (static_cast<size_t>(done) < r.tasks.size())
-    text += "; tuning had not finished, what is shown is the best so far";
+  if (!all) text += "; tuning had not finished, what is shown is the best so far";
   return line("converged", text);
 }
 
