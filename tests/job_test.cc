@@ -83,6 +83,14 @@ TEST_F(JobTest, ResultsAreTheSameWithTuningOnAndOff) {
   EXPECT_EQ(on.status, 0) << on.output;
 }
 
+TEST_F(JobTest, InCheckModeEveryConfigGivesTheDefaultsResult) {
+  setenv("AUTOCCL_CHECK", "1", 1);
+  const Ended ended = run("-n 2 --budget 100", "--bytes 65536 --seconds 3");
+  unsetenv("AUTOCCL_CHECK");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_EQ(ended.output.find("check:"), std::string::npos) << ended.output;
+}
+
 TEST_F(JobTest, OrdinaryBuffersAreTunedToo) {
   const Ended ended =
       run("-n 2 --budget 100", "--bytes 262144 --seconds 20 --until-tuned --ordinary");

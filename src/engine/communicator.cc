@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "engine/config_rules.h"
 
 namespace autoccl {
@@ -92,36 +93,71 @@ bool Communicator::runCall(const Call& call, const Issue& issue) noexcept {
     breakWith(ErrorCode::kTimeout, "the ranks could not agree on a config in time");
     return false;
   }
+  if (check_ && issue.gated && asked != issue.config) return runChecked(call, issue, asked);
+  const Ran ran = carryOut(call, asked);
+  if (issue.gated) tell(issue, asked, ran, !ran.done);
+  return ran.done;
+}
+
+Communicator::Ran Communicator::carryOut(const Call& call, const Config& asked) noexcept {
   board(call, asked);
   const bool small = runsSmall(asked, call, size(), ordinaryLast_);
-  bool done = enter(call, small);
-  Config effect = asked;
-  if (done) {
-    effect = inEffect(asked);
-    if (small) effect = smallConfig(asked);
-    flight_.config = effect;
+  Ran ran{enter(call, small), asked, 0, 0, 0};
+  if (ran.done) {
+    ran.effect = inEffect(asked);
+    if (small) ran.effect = smallConfig(asked);
+    flight_.config = ran.effect;
     if (small) smallOut(flight_);
-    done = small || travel(effect);
+    ran.done = small || travel(ran.effect);
   }
-  const int64_t finished = gate_ != nullptr ? nowNs() : 0;
-  lastConfig_ = effect;
-  if (issue.gated) {
-    CallRecord record;
-    record.taskKey = keyOf(issue.task);
-    record.callIndex = issue.ticket.index;
-    record.asked = asked;
-    record.inEffect = effect;
-    record.arrivedNs = layout_.entry(calls_, rank()).entry.arrivedNs;
+  if (gate_ != nullptr) {
+    ran.finishedNs = nowNs();
+    ran.arrivedNs = layout_.entry(calls_, rank()).entry.arrivedNs;
     for (int r = 0; r < size(); ++r)
-      record.lastArrivalNs =
-          std::max(record.lastArrivalNs, layout_.entry(calls_, r).entry.arrivedNs);
-    record.finishedNs = finished;
-    record.failed = !done;
-    record.untouched = asked == issue.config;
-    gate_->report(record);
+      ran.lastArrivalNs = std::max(ran.lastArrivalNs, layout_.entry(calls_, r).entry.arrivedNs);
   }
+  lastConfig_ = ran.effect;
   layout_.info(rank()).leftCall.store(calls_, std::memory_order_release);
-  return done;
+  return ran;
+}
+
+void Communicator::tell(const Issue& issue, const Config& asked, const Ran& ran,
+                        bool failed) noexcept {
+  CallRecord record;
+  record.taskKey = keyOf(issue.task);
+  record.callIndex = issue.ticket.index;
+  record.asked = asked;
+  record.inEffect = ran.effect;
+  record.arrivedNs = ran.arrivedNs;
+  record.lastArrivalNs = ran.lastArrivalNs;
+  record.finishedNs = ran.finishedNs;
+  record.failed = failed;
+  record.untouched = asked == issue.config;
+  gate_->report(record);
+}
+
+bool Communicator::runChecked(const Call& call, const Issue& issue, const Config& asked) noexcept {
+  try {
+    const bool first = check_->firstTime(keyOf(issue.task), asked);
+    if (first) check_->keepInput(call, rank(), size());
+    const Ran ran = carryOut(call, asked);
+    if (!first || !ran.done) {
+      tell(issue, asked, ran, !ran.done);
+      return ran.done;
+    }
+    check_->keepResult(call);
+    const bool again = carryOut(call, issue.config).done;
+    const bool agrees = again && check_->agrees(call, size());
+    tell(issue, asked, ran, !agrees);
+    if (again && !agrees)
+      logLine(LogLevel::kWarn, "check: " + toText(asked) +
+                                   " gave another result than the default for " +
+                                   toText(issue.task) + "; the default's was kept");
+    return again;
+  } catch (const std::exception& error) {
+    breakWith(ErrorCode::kSystem, std::string("check mode: ") + error.what());
+    return false;
+  }
 }
 
 void Communicator::board(const Call& call, const Config& config) noexcept {

@@ -18,6 +18,7 @@
 #include "engine/flight.h"
 #include "engine/layout.h"
 #include "engine/mail.h"
+#include "engine/result_check.h"
 #include "engine/wires.h"
 #include "engine/worker_pool.h"
 #include "model/gate.h"
@@ -55,6 +56,7 @@ class Communicator {
     std::string name;  // for logs and reports
     int64_t timeoutNs = 60'000'000'000;
     size_t sharedAreaBytes = 0;  // for the layers above: see sharedArea
+    bool check = false;          // check mode; the same on all ranks
     std::string pinned;          // a config for all calls that can run it; empty: none
   };
   /// A call's place in the order of issue and what was decided for it.
@@ -115,7 +117,17 @@ class Communicator {
   void countCpus();
   void readLimits();
   [[nodiscard]] Task taskOf(const Call& call) noexcept;
+  /// How a call went here.
+  struct Ran {
+    bool done = false;
+    Config effect;
+    int64_t arrivedNs = 0, lastArrivalNs = 0, finishedNs = 0;
+  };
   bool runCall(const Call& call, const Issue& issue) noexcept;
+  [[nodiscard]] Ran carryOut(const Call& call, const Config& asked) noexcept;
+  /// Check mode: a config's first call runs twice, the second time as the default does.
+  bool runChecked(const Call& call, const Issue& issue, const Config& asked) noexcept;
+  void tell(const Issue& issue, const Config& asked, const Ran& ran, bool failed) noexcept;
   void board(const Call& call, const Config& config) noexcept;
   bool enter(const Call& call, bool small) noexcept;
   bool checkEntries() noexcept;
@@ -150,6 +162,7 @@ class Communicator {
 
   CallGate* gate_ = nullptr;
   std::optional<Config> pinned_;
+  std::unique_ptr<ResultCheck> check_;
   std::atomic_flag issuing_;
   uint64_t issued_ = 0;
   std::array<uint64_t, 64> exactSizes_{};

@@ -76,6 +76,7 @@ Communicator::Communicator(const Options& options)
   flight_.nRanks = options.nRanks;
   flight_.tileScratch = tileScratch_;
   flight_.scratch = scratch_.data();
+  if (options.check) check_ = std::make_unique<ResultCheck>();
   if (!options.pinned.empty()) pin(parseConfig(options.pinned));
   for (int r = 0; r < options.nRanks; ++r)
     flight_.pid[static_cast<size_t>(r)] = layout_.info(r).pid;

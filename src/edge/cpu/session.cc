@@ -39,8 +39,8 @@ uint64_t hashText(const std::string& text) {
 /// Settings that change what ranks do together.
 std::string settingsText() {
   std::string text;
-  for (const char* name : {"AUTOCCL_DETERMINISTIC", "AUTOCCL_MAX_CHANNELS", "AUTOCCL_MAX_THREADS",
-                           "AUTOCCL_MAX_CHUNK", "AUTOCCL_WAIT"})
+  for (const char* name : {"AUTOCCL_DETERMINISTIC", "AUTOCCL_CHECK", "AUTOCCL_MAX_CHANNELS",
+                           "AUTOCCL_MAX_THREADS", "AUTOCCL_MAX_CHUNK", "AUTOCCL_WAIT"})
     text += settingText(name) + ";";
   return text;
 }

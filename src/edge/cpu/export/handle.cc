@@ -61,6 +61,7 @@ Communicator::Options optionsFor(const UniqueId& id, int rank, int nRanks, const
   options.name = name != nullptr ? name : "comm" + std::to_string(made.fetch_add(1));
   options.timeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_INIT_TIMEOUT") * 1e9);
   options.sharedAreaBytes = TuningSession::sharedBytes(nRanks);
+  options.check = settingSwitch("AUTOCCL_CHECK");
   options.pinned = settingText("AUTOCCL_CONFIG");
   return options;
 }
