@@ -42,9 +42,10 @@ function(autoccl_room path)
   endif()
 endfunction()
 
-# One test program; its cases are found when ctest runs. TIMEOUT is per case, in seconds.
+# One test program; its cases are found when ctest runs. TIMEOUT is per case, in seconds. SERIAL: no
+# other test beside it.
 function(autoccl_test name)
-  cmake_parse_arguments(T "" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(T "SERIAL" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
@@ -54,5 +55,5 @@ function(autoccl_test name)
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_DEPS} GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
-                       PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS ${T_LABEL})
+                       PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS ${T_LABEL} RUN_SERIAL ${T_SERIAL})
 endfunction()

@@ -41,17 +41,25 @@ class SimNet {
       Wire& wire = at(from, rank);
       if (from == rank) continue;
       if (std::exchange(wire.changed, false))
-        events.push_back({wire.cut ? LinkEvent::Kind::kDown : LinkEvent::Kind::kUp, from, {}, {}});
+        happened(events, wire.cut ? LinkEvent::Kind::kDown : LinkEvent::Kind::kUp, from);
       while (!wire.queue.empty() && wire.queue.front().first <= nowNs) {
         const Packed& packed = wire.queue.front().second;
-        if (auto message = unpack(packed.type, packed.body))
-          events.push_back({LinkEvent::Kind::kMessage, from, std::move(*message), {}});
+        if (auto message = unpack(packed.type, packed.body)) {
+          LinkEvent& event = events.emplace_back();
+          event.rank = from;
+          event.message = std::move(*message);
+        }
         wire.queue.pop_front();
       }
     }
   }
 
  private:
+  static void happened(std::vector<LinkEvent>& events, LinkEvent::Kind kind, int rank) {
+    LinkEvent& event = events.emplace_back();
+    event.kind = kind;
+    event.rank = rank;
+  }
   struct Wire {
     std::deque<std::pair<int64_t, Packed>> queue;
     int64_t lastNs = 0;

@@ -181,7 +181,8 @@ class TunedJob {
     std::error_code none;
     for (const auto& file : std::filesystem::directory_iterator(stem.parent_path(), none))
       if (file.path().filename().string().starts_with(stem.filename().string() + ".") &&
-          file.path().extension() != ".flight")
+          file.path().extension() != ".flight" &&
+          file.path().filename().string().find(".new.") == std::string::npos)
         noteSuspects(file.path());
   }
 

@@ -1,12 +1,13 @@
 // A job for the tests of whole programs: AllReduce over and over, every result checked.
-//   looper --bytes N --seconds S [--until-tuned] [--crash FIELD] [--hang FIELD] [--ordinary]
-// --crash / --hang: as soon as a call ran with FIELD (say nc=4, c=64K or ring) in its config, the
+//   looper --bytes N --seconds S [--until-tuned] [--crash FIELDS] [--hang FIELDS] [--ordinary]
+// --crash / --hang: as soon as a call ran with all FIELDS (say ring/ll/shm,nc=4) in its config, the
 // last rank kills itself or stands still: a config that breaks the job.
 // Prints "ok <calls> <digest of all results>" at the end; exit 1 on a wrong result or an error.
 #include <autoccl/autoccl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -48,11 +49,16 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-/// True if the words of a config ("twoshot/zero/shm nc=1 …") hold this field.
-bool names(const std::string& config, const std::string& field) {
-  return !field.empty() && (" " + config + " /").find(field) != std::string::npos &&
-         ((" " + config + " ").find(" " + field + " ") != std::string::npos ||
-          config.rfind(field + "/", 0) == 0);
+/// True if the config ("twoshot/zero/shm nc=1 nt=1 …") holds each of the comma-separated fields.
+bool names(const std::string& config, const std::string& fields) {
+  if (fields.empty()) return false;
+  const std::string words = " " + config + " ";
+  for (size_t at = 0; at <= fields.size();) {
+    const size_t end = std::min(fields.find(',', at), fields.size());
+    if (words.find(" " + fields.substr(at, end - at) + " ") == std::string::npos) return false;
+    at = end + 1;
+  }
+  return true;
 }
 
 void misbehave(acclComm_t comm, const Options& o, bool lastRank) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -52,6 +54,16 @@ Journal readJournal(const std::string& path) {
   return {};
 }
 
+/// What a run that was killed while it wrote has left.
+void removeHalfWritten(const std::string& path) {
+  const std::filesystem::path journal(path);
+  const std::string start = journal.filename().string() + ".new.";
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(journal.parent_path(), ignored))
+    if (file.path().filename().string().rfind(start, 0) == 0)
+      std::filesystem::remove(file.path(), ignored);
+}
+
 std::function<std::optional<Config>(const Task&)> profileSource() {
   const std::string path = settingText("AUTOCCL_PROFILE");
   if (path.empty()) return {};
@@ -84,6 +96,7 @@ Leader::Options leaderOptions(const TuningSession::Seat& seat) {
   options.known = profileSource();
   const std::string path = journalPath(seat.name);
   if (path.empty()) return options;
+  removeHalfWritten(path);
   const Journal journal = readJournal(path);
   const auto lastRun = FlightRecorder::read(flightPath(path));
   auto barred = suspects(journal, lastRun ? &*lastRun : nullptr);
