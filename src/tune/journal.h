@@ -11,8 +11,8 @@ namespace autoccl {
 
 /// A job that dies leaves its journal behind. The next one quarantines what was in flight, with its
 /// larger neighbours, and what was quarantined before. A config is in flight from before its plan
-/// is published until a good sample of it has come; configs that have run well before are not
-/// named.
+/// is published until its round is over with a good sample of it; configs that have run well before
+/// are not named.
 struct Journal {
   struct Entry {
     uint64_t taskKey = 0;

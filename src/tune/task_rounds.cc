@@ -92,7 +92,10 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
   charge(budget);
   for (size_t t = 0; t < round_->trials().size(); ++t) {
     const Config& c = round_->trials()[t].config;
-    if (faulty_.contains(c) && round_->times(t).empty() && allowed(c)) quarantine(c);
+    if (!round_->times(t).empty())
+      proven_.insert(c);
+    else if (faulty_.contains(c) && allowed(c))
+      quarantine(c);
   }
   if (stepCheck_)
     finishStepCheck(steps, nowNs);

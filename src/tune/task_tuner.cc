@@ -106,10 +106,7 @@ void TaskTuner::trial(const TimedCall& c, double us) {
   const bool good = us > 0 && c.inEffect == asked;
   ++status_.measuredCalls;
   if (c.failed) faulty_.insert(asked);
-  if (good)
-    proven_.insert(asked);
-  else
-    ++status_.discardedSamples;
+  if (!good) ++status_.discardedSamples;
   if (stepCheck_) stepCheck_->call(asked, c.atNs);
   round_->put({asked, good ? us : 0, c.callIndex, !good});
 }
