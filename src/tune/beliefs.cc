@@ -10,14 +10,16 @@ namespace {
 
 constexpr double kLeastDeviation = 0.04;  // of the truth about the model
 constexpr double kMostDeviation = 0.4;
-constexpr double kFewPointsDeviation = 0.25;  // of a model with no degree of freedom left
+constexpr double kFewPointsDeviation = 0.25;  // of a model with one degree of freedom
 constexpr int kModelParameters = 5;
 constexpr double kDoubtful = 0.35;
 constexpr size_t kLookedAt = 80;  // points whose error is worked out, of those with the least mean
 
-double deviationOf(const CostFit& fit) {
-  const double unsure = fit.points > kModelParameters + 1 ? 0 : kFewPointsDeviation;
-  return std::clamp(std::max(fit.residual, unsure), kLeastDeviation, kMostDeviation);
+/// Deviation of the truth about the model: the fit's residual without what noise adds to it.
+double deviationOf(const CostFit& fit, double noiseVariance) {
+  const double unsure = kFewPointsDeviation / std::max(1, fit.points - kModelParameters);
+  const double truth = std::sqrt(std::max(0.0, fit.residual * fit.residual - noiseVariance));
+  return std::clamp(std::max(truth, unsure), kLeastDeviation, kMostDeviation);
 }
 
 bool apart(const Point& a, const Point& b) {
@@ -63,7 +65,9 @@ void Beliefs::learnSubspace(size_t s, const std::vector<CostPoint>& measured) {
   smooth_[s] = Kriging();
   if (!fits_[s]) return;
   std::vector<Kriging::Observed> observed;
+  double samples = 0;
   for (const CostPoint& m : measured) {
+    samples += m.weight;
     const auto p = onGrid(m.config);
     if (!p) continue;
     const double se = ledger_.of(m.config).se;
@@ -72,7 +76,9 @@ void Beliefs::learnSubspace(size_t s, const std::vector<CostPoint>& measured) {
     const bool doubtful = m.weight < 2 && residual > kDoubtful;
     observed.push_back({p->at, residual, se * se + (doubtful ? residual * residual : 0)});
   }
-  smooth_[s].fit(observed, deviationOf(*fits_[s]));
+  const double noise = ledger_.noise();
+  smooth_[s].fit(observed,
+                 deviationOf(*fits_[s], noise * noise * double(measured.size()) / samples));
 }
 
 double Beliefs::meanOf(const Point& p) const {

@@ -193,7 +193,7 @@ TEST(SubspaceRace, KeepsToItsCalls) {
 }
 
 TEST(SubspaceRace, ReachesTheOracleUnderNoiseDriftAndStragglers) {
-  for (const double sd : {0.02, 0.05, 0.10}) {
+  for (const auto& [sd, share] : {std::pair{0.02, 0.9}, {0.05, 0.85}, {0.10, 0.75}}) {
     int reached = 0;
     constexpr int kSeeds = 40;
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -202,7 +202,7 @@ TEST(SubspaceRace, ReachesTheOracleUnderNoiseDriftAndStragglers) {
       const Surface surface = surfaceOf(seed);
       reached += ofOracle(surface, search("subspacerace", surface, options, sd).best) >= 0.95;
     }
-    EXPECT_GE(reached, kSeeds * 3 / 4) << sd;
+    EXPECT_GE(reached, kSeeds * share) << sd;
   }
 }
 

@@ -11,6 +11,9 @@
 //                loses when its gain + z SE < minGain, or after 4 blocks
 //              on a win x moves there and the step doubles along the move; when all have lost the
 //              step halves, and at step 1 the survivor is through
+//   revisit  when calls are left: the hopes of the dropped subspaces are measured, and those that
+//   come
+//            close get a descent after all
 //   polish   the few configs believed fastest are measured again; ties go to fewer channels, then
 //            fewer threads
 //
@@ -36,8 +39,8 @@ constexpr int kAnchorEvery = 10;       // trials between two of the incumbent
 constexpr double kBreadthShare = 0.3;  // of maxCalls, for the first round
 constexpr int kMostDesignPoints = 5;
 constexpr double kMoveZ = 1.0;     // of a move; the claim of a gain is tested elsewhere
-constexpr double kOptimism = 1.0;  // errors by which a point may hope to be better than believed
-constexpr double kLastOptimism = 1.5;  // the same, of the last rounds
+constexpr double kOptimism = 2.0;  // errors by which a point may hope to be better than believed
+constexpr double kLastOptimism = 2.0;  // the same, of the last rounds
 constexpr int kMostBlocks = 4;
 constexpr int kFirstStep = 2;
 constexpr int kLongestStep = 4;
@@ -70,7 +73,8 @@ class SubspaceRace : public Policy {
   std::vector<Trial> ask() override {
     std::vector<Config> wanted;
     if (stage_ == Stage::kFirst) wanted = firstRound();
-    if (stage_ == Stage::kBreadth) wanted = breadthRound();
+    if (stage_ == Stage::kBreadth) wanted = hopes(alive_);
+    if (stage_ == Stage::kRevisit) wanted = hopes(dropped_);
     if (stage_ == Stage::kDepth) wanted = depthRound();
     if (stage_ == Stage::kPolish) wanted = contenders();
     return withAnchors(wanted, stage_ == Stage::kFirst ? 1 : options_.callsPerTrial);
@@ -84,7 +88,9 @@ class SubspaceRace : public Policy {
       else
         beliefs_.add(size_t(epochCalls_++ / kAnchorEvery), s.config, s.us);
     }
-    beliefs_.learn(alive_);
+    std::vector<size_t> touched = alive_;
+    if (stage_ == Stage::kRevisit) touched.insert(touched.end(), dropped_.begin(), dropped_.end());
+    beliefs_.learn(touched);
     advance();
     best_ = choose();
   }
@@ -93,6 +99,7 @@ class SubspaceRace : public Policy {
   [[nodiscard]] bool done() const override { return stage_ == Stage::kDone; }
   [[nodiscard]] std::string_view phase() const override {
     if (stage_ == Stage::kFirst || stage_ == Stage::kBreadth) return "breadth";
+    if (stage_ == Stage::kRevisit) return "revisit";
     return stage_ == Stage::kDepth ? "depth" : "polish";
   }
   [[nodiscard]] std::optional<CostFit> model() const override {
@@ -102,7 +109,7 @@ class SubspaceRace : public Policy {
   }
 
  private:
-  enum class Stage { kFirst, kBreadth, kDepth, kPolish, kDone };
+  enum class Stage { kFirst, kBreadth, kDepth, kRevisit, kPolish, kDone };
 
   [[nodiscard]] const Grid& grid() const { return beliefs_.grid(); }
   [[nodiscard]] const Config& fallback() const { return grid().space().fallback; }
@@ -149,9 +156,10 @@ class SubspaceRace : public Policy {
     return wanted;
   }
 
-  [[nodiscard]] std::vector<Config> breadthRound() const {
+  /// Of each subspace the best point and two that may be better.
+  [[nodiscard]] std::vector<Config> hopes(const std::vector<size_t>& subspaces) const {
     std::vector<Config> wanted;
-    for (const size_t s : alive_) {
+    for (const size_t s : subspaces) {
       const auto best = beliefs_.best(s);
       if (best) wanted.push_back(grid().config(*best));
       for (const Point& p : beliefs_.promising(s, 2, kOptimism))
@@ -178,7 +186,8 @@ class SubspaceRace : public Policy {
                      [](auto& a, auto& b) { return a.first < b.first; });
     const size_t keep = std::max(kSurvivors, (alive_.size() + 1) / 2);
     alive_.clear();
-    for (size_t i = 0; i < std::min(keep, order.size()); ++i) alive_.push_back(order[i].second);
+    for (size_t i = 0; i < order.size(); ++i)
+      (i < keep ? alive_ : dropped_).push_back(order[i].second);
   }
 
   void advance() {
@@ -191,8 +200,11 @@ class SubspaceRace : public Policy {
       if (few) startDepth();
     } else if (stage_ == Stage::kDepth) {
       judgeAll();
+    } else if (stage_ == Stage::kRevisit) {
+      takeBack();
     } else if (stage_ == Stage::kPolish && contenders().size() <= 1) {
-      stage_ = Stage::kDone;
+      const bool room = used_ + kRevisitReserve <= options_.maxCalls;
+      stage_ = room && !dropped_.empty() ? Stage::kRevisit : Stage::kDone;
     }
     if (stage_ == Stage::kDepth) {
       for (Descent& d : descents_) openNeighbours(d);
@@ -200,7 +212,7 @@ class SubspaceRace : public Policy {
                       [](const Descent& d) { return d.through; }))
         stage_ = Stage::kPolish;
     }
-    if (stage_ < Stage::kPolish && used_ + kPolishReserve > options_.maxCalls)
+    if (stage_ < Stage::kRevisit && used_ + kPolishReserve > options_.maxCalls)
       stage_ = Stage::kPolish;
     if (alive_.empty() || used_ + kLeastRound > options_.maxCalls) stage_ = Stage::kDone;
   }
@@ -209,6 +221,20 @@ class SubspaceRace : public Policy {
     for (const size_t s : alive_)
       if (const auto p = beliefs_.best(s)) descents_.push_back({.subspace = s, .at = *p});
     stage_ = Stage::kDepth;
+  }
+
+  /// After the last rounds have settled early: dropped subspaces that came close get a descent too.
+  void takeBack() {
+    const double leader = beliefs_.of(best_).logUs;
+    for (const size_t s : dropped_) {
+      const auto p = beliefs_.best(s);
+      if (!p || beliefs_.of(*p).logUs > leader + kNear) continue;
+      alive_.push_back(s);
+      descents_.push_back({.subspace = s, .at = *p});
+      stage_ = Stage::kDepth;
+    }
+    dropped_.clear();
+    if (stage_ != Stage::kDepth) stage_ = Stage::kDone;
   }
 
   /// Fills the race of a descent that has none; goes to shorter steps where nothing is left to
@@ -341,6 +367,8 @@ class SubspaceRace : public Policy {
   }
 
   static constexpr int kPolishReserve = 60;
+  static constexpr int kRevisitReserve = 80;
+  static constexpr double kNear = 0.05;
   static constexpr int kLeastRound = 6;
   static constexpr double kArmZ = 1.0;
   static constexpr double kArmSlack = 0.01;
@@ -349,7 +377,7 @@ class SubspaceRace : public Policy {
   PolicyOptions options_;
   Config best_;
   Stage stage_ = Stage::kFirst;
-  std::vector<size_t> alive_;
+  std::vector<size_t> alive_, dropped_;
   std::vector<Descent> descents_;
   int used_ = 0, epochCalls_ = 0;
 };
