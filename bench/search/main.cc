@@ -27,15 +27,14 @@ constexpr char kHelp[] =
     "FILE] [--quiet]\n"
     "  --seeds N     surfaces per policy and noise, 1 to 100000 (100)\n"
     "  --calls N     measured calls a policy may use, 50 to 100000 (400)\n"
-    "  --policy ...  of: tuner, subspacerace, paper, artifact, random, anneal (all)\n"
+    "  --policy ...  of: subspacerace, paper, artifact, random, anneal (all)\n"
     "  --json FILE   rows as JSON; --svg FILE: plot\n";
 constexpr double kNoises[] = {0.02, 0.05, 0.10};
 constexpr uint64_t kMostWallCalls = 60000;
 
 struct Arguments {
   int seeds = 100, calls = 400;
-  std::vector<std::string> policies{"tuner",    "subspacerace", "paper",
-                                    "artifact", "random",       "anneal"};
+  std::vector<std::string> policies{"subspacerace", "paper", "artifact", "random", "anneal"};
   std::string json, svg;
   bool quiet = false, help = false;
 };
@@ -57,7 +56,7 @@ std::vector<std::string> policiesOf(const std::string& value) {
     chosen.push_back(value.substr(from, to - from));
     if (std::find(known.begin(), known.end(), chosen.back()) == known.end())
       throw Error(ErrorCode::kUsage, "--policy: unknown '" + chosen.back() + "'",
-                  "allowed: tuner, subspacerace, paper, artifact, random, anneal");
+                  "allowed: subspacerace, paper, artifact, random, anneal");
     from = to + 1;
   }
   return chosen;
@@ -109,13 +108,11 @@ std::vector<Searched> forSeeds(int seeds, const std::string& what, bool progress
   return results;
 }
 
-Searched searchOnce(const std::string& policy, uint64_t seed, double noise, bool flat, int calls) {
+Surface surfaceOf(uint64_t seed, bool flat) {
   Surface::Options options;
   options.seed = seed;
   options.flat = flat;
-  const Surface surface(options);
-  return policy == "tuner" ? runTuner(surface, seed, noise, kMostWallCalls)
-                           : runPolicy(policy, surface, seed, noise, calls);
+  return Surface(options);
 }
 
 void save(const std::string& path, const std::string& text) {
@@ -127,18 +124,30 @@ void save(const std::string& path, const std::string& text) {
                 "name a file in a folder that exists");
 }
 
+SearchRow measure(const Arguments& a, const std::string& policy, double noise, bool progress) {
+  const auto alone = [&](bool flat) {
+    return forSeeds(a.seeds, policy + (flat ? " (flat)" : ""), progress, [&](uint64_t seed) {
+      return runPolicy(policy, surfaceOf(seed, flat), seed, noise, a.calls);
+    });
+  };
+  const auto whole = [&](bool flat) {
+    return forSeeds(a.seeds, std::string("tuner") + (flat ? " (flat)" : ""), progress,
+                    [&](uint64_t seed) {
+                      return runTuner(surfaceOf(seed, flat), seed, noise, kMostWallCalls);
+                    });
+  };
+  const bool ours = policy == "subspacerace";
+  const auto real = alone(false);
+  const auto flat = ours ? whole(true) : alone(true);
+  return rowOf(policy, noise, real, flat, ours ? whole(false) : std::vector<Searched>{});
+}
+
 int run(const Arguments& a) {
   const bool progress = !a.quiet && isatty(STDERR_FILENO);
   std::vector<SearchRow> rows;
   for (const double noise : kNoises)
-    for (const std::string& policy : a.policies) {
-      const auto job = [&](bool flat) {
-        return forSeeds(a.seeds, policy + (flat ? " (flat)" : ""), progress, [&](uint64_t seed) {
-          return searchOnce(policy, seed, noise, flat, a.calls);
-        });
-      };
-      rows.push_back(rowOf(policy, noise, job(false), job(true)));
-    }
+    for (const std::string& policy : a.policies)
+      rows.push_back(measure(a, policy, noise, progress));
   std::cout << tableText(rows);
   save(a.json, jsonText(rows));
   save(a.svg, svgText(rows));

@@ -56,24 +56,30 @@ std::string panel(const std::vector<SearchRow>& rows, double noise, int left) {
 }  // namespace
 
 SearchRow rowOf(const std::string& policy, double noise, const std::vector<Searched>& real,
-                const std::vector<Searched>& flat) {
-  SearchRow row{policy, noise, int(real.size()), 0, 0, 0, 0, 0, 0, {}};
-  std::vector<double> calls, wall;
+                const std::vector<Searched>& flat, const std::vector<Searched>& tuner) {
+  SearchRow row;
+  row.policy = policy;
+  row.noise = noise;
+  row.seeds = int(real.size());
+  const double n = std::max<double>(1, double(real.size()));
+  std::vector<double> calls, tunerCalls, wall;
   for (const Searched& s : real) {
     calls.push_back(s.calls);
-    wall.push_back(double(s.wallCalls));
     row.ofOracle.push_back(s.ofOracle);
-    row.reached95 += s.ofOracle >= kGoal;
-    row.ofOracleGeomean += std::log(s.ofOracle);
-    row.lostShare += s.lostShare;
+    row.reached95 += (s.ofOracle >= kGoal) / n;
+    row.ofOracleGeomean += std::log(s.ofOracle) / n;
   }
-  for (const Searched& s : flat) row.falseGain += s.claims;
-  const double n = std::max<double>(1, double(real.size()));
-  row.reached95 /= n;
-  row.lostShare /= n;
-  row.ofOracleGeomean = std::exp(row.ofOracleGeomean / n);
-  row.falseGain /= std::max<double>(1, double(flat.size()));
+  for (const Searched& s : tuner) {
+    tunerCalls.push_back(s.calls);
+    wall.push_back(double(s.wallCalls));
+    row.tunerReached95 += (s.ofOracle >= kGoal) / n;
+    row.lostShare += s.lostShare / n;
+  }
+  for (const Searched& s : flat)
+    row.falseGain += s.claims / std::max<double>(1, double(flat.size()));
+  row.ofOracleGeomean = std::exp(row.ofOracleGeomean);
   row.callsMedian = median(calls);
+  row.tunerCallsMedian = median(tunerCalls);
   row.wallCallsMedian = median(wall);
   std::sort(row.ofOracle.begin(), row.ofOracle.end());
   return row;
@@ -81,15 +87,16 @@ SearchRow rowOf(const std::string& policy, double noise, const std::vector<Searc
 
 std::string tableText(const std::vector<SearchRow>& rows) {
   std::string out =
-      "policy        noise  seeds  calls  >=95 %  of oracle  5th perc.  false gain  wall calls    "
-      "lost\n";
+      "policy        noise  seeds  calls  >=95 %  of oracle  5th perc.  false gain  "
+      "| tuner: >=95 %  calls  wall calls    lost\n";
   for (const SearchRow& r : rows) {
     const double fifth = r.ofOracle.empty() ? 0 : r.ofOracle[r.ofOracle.size() / 20];
-    out += text("%-12s %5.0f %%  %5d  %5.0f  %4.1f %%     %6.3f     %6.3f     %5.1f %%",
+    out += text("%-12s %4.0f %%  %5d  %5.0f  %4.1f %%     %6.3f     %6.3f     %5.1f %%",
                 r.policy.c_str(), r.noise * 100, r.seeds, r.callsMedian, r.reached95 * 100,
                 r.ofOracleGeomean, fifth, r.falseGain * 100);
     if (r.wallCallsMedian > 0)
-      out += text("  %10.0f  %5.2f %%", r.wallCallsMedian, r.lostShare * 100);
+      out += text("  |        %4.1f %%  %5.0f  %10.0f  %4.1f %%", r.tunerReached95 * 100,
+                  r.tunerCallsMedian, r.wallCallsMedian, r.lostShare * 100);
     out += "\n";
   }
   return out;
@@ -100,13 +107,16 @@ std::string jsonText(const std::vector<SearchRow>& rows) {
   for (const SearchRow& r : rows) {
     if (&r != &rows.front()) out += ",";
     out += text(
-        "\n  "
-        "{\"policy\":\"%s\",\"noise\":%.3f,\"seeds\":%d,\"calls_median\":%.1f,\"reached95\":%.4f,",
-        r.policy.c_str(), r.noise, r.seeds, r.callsMedian, r.reached95);
-    out += text(
-        "\"false_gain\":%.4f,\"of_oracle_geomean\":%.5f,\"wall_calls_median\":%.1f,\"lost_share\":%"
-        ".5f}",
-        r.falseGain, r.ofOracleGeomean, r.wallCallsMedian, r.lostShare);
+        "\n  {\"policy\":\"%s\",\"noise\":%.3f,\"seeds\":%d,\"calls_median\":%.1f,"
+        "\"reached95\":%.4f,\"false_gain\":%.4f,\"of_oracle_geomean\":%.5f",
+        r.policy.c_str(), r.noise, r.seeds, r.callsMedian, r.reached95, r.falseGain,
+        r.ofOracleGeomean);
+    if (r.wallCallsMedian > 0)
+      out += text(
+          ",\"tuner_reached95\":%.4f,\"tuner_calls_median\":%.1f,\"wall_calls_median\":%.1f,"
+          "\"lost_share\":%.5f",
+          r.tunerReached95, r.tunerCallsMedian, r.wallCallsMedian, r.lostShare);
+    out += "}";
   }
   return out + "\n]}\n";
 }

@@ -8,23 +8,29 @@
 
 namespace autoccl {
 
-/// One policy at one noise.
+/// One policy at one noise. The first fields are the policy's own answer; the last four are the
+/// whole tuner's (SubspaceRace with confirmation and budget, as in a job) and 0 for other policies.
 struct SearchRow {
-  std::string policy;  // "tuner": SubspaceRace with its confirmation and budget, as in a job
+  std::string policy;
   double noise = 0;
   int seeds = 0;
   double callsMedian = 0;  // measured calls
   double reached95 = 0;    // share of seeds at >= 95 % of the oracle
-  double falseGain = 0;    // share of flat surfaces on which a gain is claimed
+  /// Share of flat surfaces on which a gain is claimed: by the confirmation where the policy has
+  /// one (SubspaceRace), by its arg-min where that is the method's last word (all others).
+  double falseGain = 0;
   double ofOracleGeomean = 0;
-  double wallCallsMedian = 0;    // tuner only
-  double lostShare = 0;          // tuner only, mean
+  double tunerReached95 = 0;
+  double tunerCallsMedian = 0;   // measured calls, those of the confirmation included
+  double wallCallsMedian = 0;    // all calls until it had converged within its budget
+  double lostShare = 0;          // time lost on trials / communication time until then, mean
   std::vector<double> ofOracle;  // by seed, ascending
 };
 
-/// `real` ran on surfaces with an optimum, `flat` on flat ones.
+/// `real` and `tuner` (may be empty) ran on surfaces with an optimum, `flat` on flat ones.
 [[nodiscard]] SearchRow rowOf(const std::string& policy, double noise,
-                              const std::vector<Searched>& real, const std::vector<Searched>& flat);
+                              const std::vector<Searched>& real, const std::vector<Searched>& flat,
+                              const std::vector<Searched>& tuner);
 [[nodiscard]] std::string tableText(const std::vector<SearchRow>& rows);
 [[nodiscard]] std::string jsonText(const std::vector<SearchRow>& rows);
 /// Share of seeds (up) that reach at least a share of the oracle (right), a curve per policy, a

@@ -7,7 +7,7 @@ namespace autoccl {
 namespace {
 
 constexpr std::array<double, kAxes> kLength{2.5, 3.0, 3.5};  // indices: NC, NT, C
-constexpr double kNugget = 0.008;                            // fixed unevenness of a single config
+constexpr double kNugget = 0.003;                            // fixed unevenness of a single config
 
 }  // namespace
 

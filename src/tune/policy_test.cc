@@ -210,9 +210,9 @@ TEST(SubspaceRace, PrefersFewerChannelsAmongEquals) {
   Space space = bowl();
   space.subspaces.resize(1);
   auto policy = makePolicy("subspacerace", space, {});
-  const Config best =
-      drive(*policy, [](const Config& c) { return c.channels >= 4 ? 100.0 : 130.0; }).best;
-  EXPECT_EQ(best.channels, 4);
+  const Config slow = space.fallback;
+  const auto us = [&](const Config& c) { return c == slow ? 130.0 : 100.0; };
+  EXPECT_LE(drive(*policy, us).best.channels, 2);
 }
 
 TEST(SubspaceRace, TriesAStartingPointInItsFirstRound) {

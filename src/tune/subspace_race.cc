@@ -336,31 +336,42 @@ class SubspaceRace : public Policy {
       }
     std::sort(order.begin(), order.end());
     std::vector<Config> chosen{best_};
+    for (const Config& c : thriftier()) chosen.push_back(c);
     for (const auto& [hope, config] : order)
       if (chosen.size() < kPolished && config != best_) chosen.push_back(config);
     return chosen;
   }
 
-  /// The configs believed fastest among those measured.
-  [[nodiscard]] std::vector<Config> fastest() const {
+  /// Neighbours of the best with fewer channels or threads that seem as fast and were hardly
+  /// measured.
+  [[nodiscard]] std::vector<Config> thriftier() const {
+    std::vector<Config> found;
+    const auto at = grid().nearest(best_);
+    if (!at || grid().config(*at) != best_) return found;
+    const double limit = beliefs_.of(*at).logUs + options_.minGain;
+    for (const std::array<int, kAxes> by : {std::array{-1, 0, 0}, std::array{0, -1, 0}}) {
+      const auto p = grid().moved(*at, by);
+      if (!p) continue;
+      const auto b = beliefs_.of(*p);
+      const bool unsure = b.samples < 2 * options_.callsPerTrial;
+      if (!b.failed && unsure && b.logUs - kOptimism * b.se < limit)
+        found.push_back(grid().config(*p));
+    }
+    return found;
+  }
+
+  /// The config believed fastest among those measured more than once; of those within the
+  /// least gain of it the cheapest. The default where nothing is believed faster.
+  [[nodiscard]] Config choose() const {
     std::vector<std::pair<double, Config>> order;
     for (const auto& [config, row] : beliefs_.ledger().rows())
       if (row.samples > 1 && !row.failed) order.emplace_back(beliefs_.of(config).logUs, config);
     std::sort(order.begin(), order.end());
-    std::vector<Config> chosen;
-    for (size_t i = 0; i < std::min(kPolished, order.size()); ++i)
-      chosen.push_back(order[i].second);
-    return chosen;
-  }
-
-  [[nodiscard]] Config choose() const {
-    const std::vector<Config> top = fastest();
-    if (top.empty()) return fallback();
-    const auto first = beliefs_.of(top[0]);
-    Config chosen = top[0];
-    for (const Config& c : top)
-      if (beliefs_.of(c).logUs - first.logUs < options_.minGain / 2 && cheaper(c, chosen))
-        chosen = c;
+    if (order.empty()) return fallback();
+    const double least = order[0].first;
+    Config chosen = order[0].second;
+    for (const auto& [logUs, config] : order)
+      if (logUs - least < options_.minGain && cheaper(config, chosen)) chosen = config;
     const auto standing = beliefs_.of(fallback());
     if (standing.samples > 0 && standing.logUs <= beliefs_.of(chosen).logUs) return fallback();
     return chosen;
