@@ -43,17 +43,24 @@ bool isDirect(const Config& c) noexcept {
   });
 }
 
+/// What it costs to wait for the scheduler while somebody else holds the CPU.
+constexpr double kTickUs = 4000;
+
+/// Workers of one rank beyond which the search does not go: more than there are CPUs for only take
+/// turns, and a turn of the scheduler costs a thousand calls.
+int mostWorkers(const Host& host) {
+  return std::max(host.cpus / host.nRanks, 1);
+}
+
 /// Adds the path with every wait policy, if its smallest config can run.
 void addPath(Space& space, const Path& path, const Host& host) {
   Subspace s;
   s.algorithm = path.algorithm;
   s.protocol = path.protocol;
   s.transport = path.transport;
-  const int perRank = std::max(host.cpus / host.nRanks, 1);
-  s.channels = doublings<uint16_t>(
-      1, static_cast<uint64_t>(std::min(std::max(8, perRank), host.maxChannels)));
-  s.threads = doublings<uint16_t>(
-      1, static_cast<uint64_t>(std::min(std::max(4, perRank), host.maxThreads)));
+  const int most = mostWorkers(host);
+  s.channels = doublings<uint16_t>(1, static_cast<uint64_t>(std::min(most, host.maxChannels)));
+  s.threads = doublings<uint16_t>(1, static_cast<uint64_t>(std::min(most, host.maxThreads)));
   s.chunks = doublings<uint32_t>(std::min<uint32_t>(4096, host.maxChunk), host.maxChunk);
   // Direct paths take sources in rank order, whoever computes; a plan's order is its algorithm's.
   const bool ordered = !isPlanned(path.algorithm) || !reduces(space.task.collective);
@@ -93,7 +100,7 @@ Space spaceOf(const Task& task, const Host& host) {
       addPath(space, path, host);
     }
   space.valid = [collective = task.collective, host](const Config& c) {
-    return canRun(c, collective, host);
+    return c.channels * c.threads <= mostWorkers(host) && canRun(c, collective, host);
   };
   space.priorUs = [task, host](const Config& c) { return priorUs(c, task, host); };
   return space;
@@ -136,7 +143,8 @@ double priorUs(const Config& c, const Task& task, const Host& host) noexcept {
   const double excess = std::max(1.0, n * workers / host.cpus);
   double us = (alphaUs + bytes / 1e3 / GBps + 0.2 * steps + 0.3 * filling) * (0.5 + 0.5 * excess);
   const auto wait = static_cast<WaitPolicy>(c.extra);
-  if (host.crowded() && wait == WaitPolicy::kSpin) us += 4000;  // a tick of the scheduler
+  if (host.crowded() && wait == WaitPolicy::kSpin) us += kTickUs;
+  if (workers > 1 && n * workers > host.cpus) us += kTickUs;
   if (host.crowded() && wait == WaitPolicy::kFutex) us += 20 * n;
   return us;
 }
