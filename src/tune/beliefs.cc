@@ -12,7 +12,7 @@ constexpr double kLeastDeviation = 0.04;  // of the truth about the model
 constexpr double kMostDeviation = 0.4;
 constexpr double kFewPointsDeviation = 0.25;  // of a model with one degree of freedom
 constexpr int kModelParameters = 5;
-constexpr double kDoubtful = 0.35;
+constexpr double kDoubtful = 0.15;
 constexpr size_t kLookedAt = 80;  // points whose error is worked out, of those with the least mean
 
 /// Deviation of the truth about the model: the fit's residual without what noise adds to it.
@@ -73,7 +73,7 @@ void Beliefs::learnSubspace(size_t s, const std::vector<CostPoint>& measured) {
     const double se = ledger_.of(m.config).se;
     const double residual = std::log(m.us / fits_[s]->us(m.config));
     // One call far above the model may be a straggler: it says little.
-    const bool doubtful = m.weight < 2 && residual > kDoubtful;
+    const bool doubtful = m.weight < 2 && residual > kDoubtful + 2 * ledger_.noise();
     observed.push_back({p->at, residual, se * se + (doubtful ? residual * residual : 0)});
   }
   const double noise = ledger_.noise();

@@ -21,6 +21,7 @@ constexpr double kRidge = 1e-6;
 constexpr int kSteps = 12;
 constexpr double kHold = 0.02;  // relative error that moving a parameter by a factor e is worth
 constexpr double kDifference = 1e-4;
+constexpr double kPreferOverlapped = 0.8;  // noise alone makes the serial form win now and then
 constexpr double kHuber = 2.5;
 constexpr double kLeastSpread = 0.05;
 
@@ -187,7 +188,7 @@ std::optional<CostFit> fitOnce(uint64_t bytes, std::span<const CostPoint> points
   const CostFit serial = fitSerial(bytes, points);
   if (serial.points == 0) return std::nullopt;
   const CostFit overlapped = fitOverlapped(bytes, points, serial);
-  return overlapped.residual < serial.residual ? overlapped : serial;
+  return kPreferOverlapped * overlapped.residual < serial.residual ? overlapped : serial;
 }
 
 /// The points with Huber's weights, so that a straggler does not bend the model; empty where none

@@ -20,7 +20,8 @@ struct CostPoint {
 struct CostFit {
   CostParameters parameters;
   /// The text of the paper has the phases follow one another, its equation 1 has them overlap:
-  /// true: 1/beta = 1/beta0 + 1/beta1; false: the minimum. Whichever fits better is kept.
+  /// true: 1/beta = 1/beta0 + 1/beta1; false: the minimum. The minimum is taken unless
+  /// the sum fits better by a fifth.
   bool serial = true;
   uint64_t bytes = 0;
   /// Root of the weighted mean square of (model - measured) / measured, per degree of freedom.

@@ -13,6 +13,8 @@ constexpr double kFirstNoise = 0.05;
 constexpr double kLeastNoise = 0.004;
 constexpr double kDriftPerEpoch = 0.02;  // deviation of the walk between neighbouring epochs
 constexpr double kHuber = 2.5;
+constexpr double kStraggler = 4;  // deviations above the lower median of the same config
+constexpr double kStragglerWeight = 0.02;
 constexpr double kSeFloor = 0.002;
 constexpr int kPasses = 4;  // of solving and weighing anew
 
@@ -98,9 +100,18 @@ void Ledger::reweigh() {
   } else {
     noise_ = kFirstNoise;
   }
+  // Delays only ever add: against the lower median of a config's calls, of which two suffice.
+  std::map<const Estimate*, std::vector<double>> times;
+  for (const Seen& s : samples_) times[s.row].push_back(s.logUs - drift_[s.epoch]);
+  for (auto& [row, logs] : times) {
+    const auto middle = logs.begin() + std::ptrdiff_t((logs.size() - 1) / 2);
+    std::nth_element(logs.begin(), middle, logs.end());
+    logs = {*middle};
+  }
   for (Seen& s : samples_) {
+    const double above = (s.logUs - drift_[s.epoch] - times[s.row][0]) / noise_;
     const double away = std::abs(s.logUs - s.row->logUs - drift_[s.epoch]) / noise_;
-    s.weight = away <= kHuber ? 1.0 : kHuber / away;
+    s.weight = above > kStraggler ? kStragglerWeight : away <= kHuber ? 1.0 : kHuber / away;
   }
 }
 

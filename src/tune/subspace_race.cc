@@ -156,13 +156,13 @@ class SubspaceRace : public Policy {
     return wanted;
   }
 
-  /// Of each subspace the best point and two that may be better.
+  /// Of each subspace the best point and one that may be better.
   [[nodiscard]] std::vector<Config> hopes(const std::vector<size_t>& subspaces) const {
     std::vector<Config> wanted;
     for (const size_t s : subspaces) {
       const auto best = beliefs_.best(s);
       if (best) wanted.push_back(grid().config(*best));
-      for (const Point& p : beliefs_.promising(s, 2, kOptimism))
+      for (const Point& p : beliefs_.promising(s, 1, kOptimism))
         if (p != best) wanted.push_back(grid().config(p));
     }
     return wanted;
@@ -348,7 +348,7 @@ class SubspaceRace : public Policy {
     std::vector<Config> found;
     const auto at = grid().nearest(best_);
     if (!at || grid().config(*at) != best_) return found;
-    const double limit = beliefs_.of(*at).logUs + options_.minGain;
+    const double limit = beliefs_.of(*at).logUs + options_.minGain / 2;
     for (const std::array<int, kAxes> by : {std::array{-1, 0, 0}, std::array{0, -1, 0}}) {
       const auto p = grid().moved(*at, by);
       if (!p) continue;
@@ -360,8 +360,8 @@ class SubspaceRace : public Policy {
     return found;
   }
 
-  /// The config believed fastest among those measured more than once; of those within the
-  /// least gain of it the cheapest. The default where nothing is believed faster.
+  /// The config believed fastest among those measured more than once; of those within half
+  /// the least gain of it the cheapest. The default where nothing is believed faster.
   [[nodiscard]] Config choose() const {
     std::vector<std::pair<double, Config>> order;
     for (const auto& [config, row] : beliefs_.ledger().rows())
@@ -371,7 +371,7 @@ class SubspaceRace : public Policy {
     const double least = order[0].first;
     Config chosen = order[0].second;
     for (const auto& [logUs, config] : order)
-      if (logUs - least < options_.minGain && cheaper(config, chosen)) chosen = config;
+      if (logUs - least < options_.minGain / 2 && cheaper(config, chosen)) chosen = config;
     const auto standing = beliefs_.of(fallback());
     if (standing.samples > 0 && standing.logUs <= beliefs_.of(chosen).logUs) return fallback();
     return chosen;
