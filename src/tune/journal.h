@@ -11,7 +11,7 @@ namespace autoccl {
 
 /// A job that dies leaves its journal behind. The next one quarantines what was in flight, with its
 /// larger neighbours, and what was quarantined before. A config is in flight from before its plan
-/// is published until its round is over with a good sample of it; configs that have run well before
+/// is published until the round after its own is over; configs that have run well before
 /// are not named.
 struct Journal {
   struct Entry {

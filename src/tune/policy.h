@@ -37,7 +37,6 @@ struct PolicyOptions {
   int callsPerTrial = 2;       // block length
   int maxCalls = 400;          // measured calls the search may use
   double minGain = 0.01;       // smallest gain worth a change
-  double zScore = 2.6;         // of an acceptance
   bool deterministic = false;  // only configs of the default's numerical class
   /// Tried first, never trusted: the profile's choice, winners of neighbouring sizes. Those that
   /// are not in the space are passed over.

@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kNormalMad = 1.4826;   // of the median absolute deviation, for normal data
 constexpr double kMedianLoss = 1.2533;  // standard error of a median over that of a mean
-constexpr double kSeFloor = 0.002;
 
 /// Upper normal quantile by bisection on erfc: 60 halvings of [-9, 9].
 double normalUpper(double tail) {
@@ -102,22 +101,6 @@ double selfHalfWidth(std::span<const std::vector<double>> blocks) {
     if (first > 0 && second > 0) ratios.push_back(std::log(first / second));
   }
   return ratios.size() < 2 ? 0 : pairedInterval(ratios, 0.05).halfWidth();
-}
-
-double PairedTest::mean() const {
-  return meanOf(ratios_);
-}
-
-Verdict PairedTest::add(double logRatio) {
-  ratios_.push_back(logRatio);
-  if (pairs() == 1 && logRatio < -std::numbers::ln2) return Verdict::kLose;
-  const double m = mean();
-  if (pairs() >= 2) {
-    const double se = std::max(kSeFloor, sdOf(ratios_, m) / std::sqrt(double(pairs())));
-    if (m - zScore_ * se > minGain_) return Verdict::kWin;
-    if (m + zScore_ * se < minGain_) return Verdict::kLose;
-  }
-  return pairs() >= maxPairs_ ? Verdict::kLose : Verdict::kUndecided;
 }
 
 }  // namespace autoccl

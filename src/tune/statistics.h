@@ -38,24 +38,4 @@ struct Interval {
 /// block of one config's samples. In log units; 0 where no block has two samples.
 [[nodiscard]] double selfHalfWidth(std::span<const std::vector<double>> blocks);
 
-enum class Verdict { kUndecided, kWin, kLose };
-
-/// Sequential test of "y is faster than x by more than minGain", fed one paired block at a time:
-/// d = log(us of x) - log(us of y). Wins when mean - z x SE > minGain, loses when mean + z x SE <
-/// minGain, when the first y takes twice as long as x, or when maxPairs are used up. SE has a
-/// floor, since two equal pairs prove nothing.
-class PairedTest {
- public:
-  PairedTest(double minGain, double zScore, int maxPairs)
-      : minGain_(minGain), zScore_(zScore), maxPairs_(maxPairs) {}
-  [[nodiscard]] Verdict add(double logRatio);
-  [[nodiscard]] double mean() const;
-  [[nodiscard]] int pairs() const { return static_cast<int>(ratios_.size()); }
-
- private:
-  double minGain_, zScore_;
-  int maxPairs_;
-  std::vector<double> ratios_;
-};
-
 }  // namespace autoccl

@@ -78,16 +78,6 @@ TEST(SelfHalfWidth, GrowsWithTheNoiseAndIsZeroWithout) {
   EXPECT_GT(selfHalfWidth(rough), 0.02);
 }
 
-TEST(PairedTest, WinsOnAClearGainAndLosesOnNone) {
-  PairedTest clear(0.01, 2.6, 8), none(0.01, 2.6, 8), awful(0.01, 2.6, 8);
-  EXPECT_EQ(clear.add(0.2), Verdict::kUndecided);
-  EXPECT_EQ(clear.add(0.21), Verdict::kWin);
-  Verdict last = Verdict::kUndecided;
-  for (int i = 0; i < 8 && last == Verdict::kUndecided; ++i) last = none.add(i % 2 ? 0.01 : -0.01);
-  EXPECT_EQ(last, Verdict::kLose);
-  EXPECT_EQ(awful.add(-0.8), Verdict::kLose);  // twice as slow: one block is enough
-}
-
 TEST(NeverSlower, AllowsOnePercentOrTheSelfHalfWidth) {
   EXPECT_TRUE(neverSlower(lowOf(-0.009), 0));
   EXPECT_FALSE(neverSlower(lowOf(-0.02), 0));

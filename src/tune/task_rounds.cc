@@ -29,7 +29,7 @@ void TaskTuner::aborted() {
 }
 
 std::vector<Config> TaskTuner::inFlight() const {
-  std::vector<Config> untried;
+  std::vector<Config> untried = justProven_;
   if (!round_) return untried;
   for (const Trial& t : round_->trials())
     if (!proven_.contains(t.config) &&
@@ -90,12 +90,12 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
   if (stepCheck_ && !stepCheck_->ready(steps)) return;
   status_.missingSamples += round_->missing();
   charge(budget);
+  justProven_.clear();
   for (size_t t = 0; t < round_->trials().size(); ++t) {
     const Config& c = round_->trials()[t].config;
-    if (!round_->times(t).empty())
-      proven_.insert(c);
-    else if (faulty_.contains(c) && allowed(c))
-      quarantine(c);
+    if (!round_->times(t).empty() && proven_.insert(c).second) justProven_.push_back(c);
+    if (!round_->times(t).empty()) continue;
+    if (faulty_.contains(c) && allowed(c)) quarantine(c);
   }
   if (stepCheck_)
     finishStepCheck(steps, nowNs);

@@ -80,9 +80,10 @@ class TaskTuner {
   TaskStatus status_;
   std::shared_ptr<std::vector<Config>> forbidden_;  // shared with space_.valid
   std::set<Config> proven_;                         // have run well
-  std::set<Config> faulty_;                         // have failed, not only been refused
-  Config inService_;                                // what the table ends with
-  std::vector<double> recentUs_;                    // of the incumbent, newest last, bounded
+  std::vector<Config> justProven_;  // in the last round: what they did may show late
+  std::set<Config> faulty_;         // have failed, not only been refused
+  Config inService_;                // what the table ends with
+  std::vector<double> recentUs_;    // of the incumbent, newest last, bounded
   std::unique_ptr<Policy> policy_;
   std::deque<Trial> queue_;     // asked by the policy, not yet published
   std::vector<Sample> heard_;   // samples of the policy's present block
