@@ -121,6 +121,7 @@ TEST(Api, StreamsKeepTheirOrderAndEventsJoinThem) {
         &look);
     acclStreamSynchronize(second);
     EXPECT_TRUE(seen);
+    acclStreamSynchronize(first);  // its event was its last work; its thread may still be ending it
     EXPECT_EQ(acclStreamQuery(first), acclSuccess);
     float ms = -1;
     EXPECT_EQ(acclEventElapsedTime(&ms, start, event), acclSuccess);
