@@ -68,7 +68,7 @@ RunRecord RecordBook::joined() const {
   RunRecord whole;
   whole.machine = machine_;
   whole.machineText = machineText_;
-  whole.library = "autoccl 0.1.0";
+  whole.library = "autoccl " AUTOCCL_VERSION;
   whole.date = date_;
   whole.wallSeconds = static_cast<double>(nowNs() - startedNs_) / 1e9;
   bool finished = true;

@@ -86,7 +86,7 @@ class TuningSession::Impl {
     options.rank = seat_.rank;
     options.nRanks = seat_.nRanks;
     options.session = seat_.sessionId;
-    options.digest.version = "0.1.0";
+    options.digest.version = AUTOCCL_VERSION;
     options.digest.library = seat_.capabilities;
     options.digest.settings = hashText(settingsText());
     options.digest.space = hashText(seat_.capabilities);
