@@ -1,17 +1,18 @@
-// The one place that knows both the engine's communicator and the tuning session.
+#include "edge/cpu/session_attach.h"
+
 #include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "edge/cpu/session.h"
 #include "engine/communicator.h"
 
 namespace autoccl {
 
-std::unique_ptr<TuningSession> TuningSession::attach(Communicator& communicator) noexcept {
+std::unique_ptr<TuningSession> attachTuning(Communicator& communicator) noexcept {
   try {
     if (communicator.size() < 2 || !settingSwitch("AUTOCCL_TUNE")) return nullptr;
-    Seat seat;
+    TuningSession::Seat seat;
     seat.rank = communicator.rank();
     seat.nRanks = communicator.size();
     seat.name = communicator.name();
@@ -21,7 +22,7 @@ std::unique_ptr<TuningSession> TuningSession::attach(Communicator& communicator)
     seat.area = communicator.sharedArea();
     seat.setGate = [&communicator](CallGate* gate) { communicator.setGate(gate); };
     seat.spaceFor = [&communicator](const Task& task) { return communicator.spaceFor(task); };
-    return open(std::move(seat));
+    return TuningSession::open(std::move(seat));
   } catch (const std::exception& error) {
     logLine(LogLevel::kWarn, "no tuning on " + communicator.name() + ": " + error.what());
     return nullptr;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "edge/cpu/exposure.h"
+#include "edge/session/exposure.h"
 
 namespace autoccl {
 namespace {

@@ -1,6 +1,7 @@
 #include "handle.h"
 
 #include "base/settings.h"
+#include "edge/cpu/session_attach.h"
 
 namespace autoccl {
 namespace {
@@ -80,7 +81,7 @@ void acclComm::start(autoccl::Communicator::Options options) {
     autoccl::Failure failure;
     try {
       engine_ = std::make_unique<autoccl::Communicator>(options);
-      tuning_ = autoccl::TuningSession::attach(*engine_);
+      tuning_ = autoccl::attachTuning(*engine_);
       state = State::kReady;
     } catch (const autoccl::Error& e) {
       failure = {e.code(), e.what()};

@@ -13,7 +13,7 @@
 
 #include "autoccl/autoccl.h"
 #include "base/error.h"
-#include "edge/cpu/session.h"
+#include "edge/session/session.h"
 #include "engine/communicator.h"
 #include "engine/stream.h"
 

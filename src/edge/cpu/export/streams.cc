@@ -1,5 +1,5 @@
 // Streams and events of the C interface.
-#include "edge/cpu/exposure.h"
+#include "edge/session/exposure.h"
 #include "handle.h"
 
 namespace autoccl {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "edge/cpu/leader.h"
-#include "edge/cpu/session.h"
+#include "edge/session/leader.h"
+#include "edge/session/session.h"
 
 namespace autoccl {
 

@@ -1,4 +1,4 @@
-#include "edge/cpu/step_clock.h"
+#include "edge/session/step_clock.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "edge/cpu/session.h"
+#include "edge/session/session.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "edge/cpu/leader.h"
-#include "edge/cpu/leader_files.h"
-#include "edge/cpu/record_book.h"
-#include "edge/cpu/session_gate.h"
+#include "edge/session/leader.h"
+#include "edge/session/leader_files.h"
+#include "edge/session/record_book.h"
+#include "edge/session/session_gate.h"
 
 namespace autoccl {
 namespace {

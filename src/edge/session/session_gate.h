@@ -2,8 +2,8 @@
 #pragma once
 
 #include "agree/agreement.h"
-#include "edge/cpu/exposure.h"
-#include "edge/cpu/sample_board.h"
+#include "edge/session/exposure.h"
+#include "edge/session/sample_board.h"
 #include "model/gate.h"
 #include "store/flight_recorder.h"
 

@@ -1,4 +1,4 @@
-#include "edge/cpu/sample_board.h"
+#include "edge/session/sample_board.h"
 
 #include <gtest/gtest.h>
 

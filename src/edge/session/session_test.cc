@@ -1,5 +1,5 @@
 // Sessions of two ranks as threads over plain memory, with an engine whose times are arithmetic.
-#include "edge/cpu/session.h"
+#include "edge/session/session.h"
 
 #include <gtest/gtest.h>
 

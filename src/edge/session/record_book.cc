@@ -1,4 +1,4 @@
-#include "edge/cpu/record_book.h"
+#include "edge/session/record_book.h"
 
 #include <algorithm>
 #include <ctime>

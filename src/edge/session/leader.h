@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "agree/agreement.h"
-#include "edge/cpu/sample_board.h"
-#include "edge/cpu/step_clock.h"
+#include "edge/session/sample_board.h"
+#include "edge/session/step_clock.h"
 #include "store/run_record.h"
 #include "tune/tuner.h"
 

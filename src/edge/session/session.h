@@ -1,4 +1,4 @@
-// Joins the CPU engine with the tuner: one session per communicator and process.
+// Joins an engine with the tuner and the agreement: one session per communicator and process.
 #pragma once
 
 #include <array>
@@ -14,13 +14,11 @@
 
 namespace autoccl {
 
-class Communicator;  // src/engine/communicator.h
-
-/// What it does. Installs a CallGate on the communicator, so that every call takes its config from
-/// the agreed table; an agent thread moves samples to the leader (rank 0), which runs the Tuner,
+/// What it does. Gives the engine a CallGate, so that every call takes its config from the agreed
+/// table; an agent thread moves samples to the leader (rank 0), which runs the Tuner,
 /// proposes tables, writes the journal, the run record and (through `autoccl run`) the profile.
-/// Threads. stepMark, settled and abort from any thread; attach and destruction from the
-/// thread that makes and destroys the communicator, with no call under way.
+/// Threads. stepMark, settled and abort from any thread; open and destruction from the thread that
+/// makes and destroys the communicator, with no call under way.
 /// Cost. A call pays one look-up, two clock reads and one ring push; see bench/gate.
 /// Errors. Never fails the program: what goes wrong switches tuning off and is noted in the record.
 class TuningSession {
@@ -40,9 +38,7 @@ class TuningSession {
 
   /// Bytes of shared memory that a session of nRanks needs.
   [[nodiscard]] static size_t sharedBytes(int nRanks);
-  /// Null when AUTOCCL_TUNE is off or the communicator has one rank. Never throws.
-  [[nodiscard]] static std::unique_ptr<TuningSession> attach(Communicator& communicator) noexcept;
-  /// The same from a seat; throws Error where a setting is wrong.
+  /// Throws Error where a setting is wrong.
   [[nodiscard]] static std::unique_ptr<TuningSession> open(Seat seat);
   ~TuningSession();
   TuningSession(const TuningSession&) = delete;

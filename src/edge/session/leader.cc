@@ -1,4 +1,4 @@
-#include "edge/cpu/leader.h"
+#include "edge/session/leader.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "edge/cpu/session_gate.h"
+#include "edge/session/session_gate.h"
 
 namespace autoccl {
 namespace {

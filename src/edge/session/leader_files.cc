@@ -1,4 +1,4 @@
-#include "edge/cpu/leader_files.h"
+#include "edge/session/leader_files.h"
 
 #include <unistd.h>
 
