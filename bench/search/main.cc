@@ -4,115 +4,131 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "report.h"
-#include "simulate.h"
-#include "tune/policy.h"
+#include "searches.h"
 
 namespace autoccl {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: autoccl-search-bench [--seeds N] [--calls N] [--policy NAME,...] [--json FILE] [--svg "
-    "FILE] [--quiet]\n"
-    "  --seeds N     surfaces per policy and noise, 1 to 100000 (100)\n"
-    "  --calls N     measured calls a policy may use, 50 to 100000 (400)\n"
-    "  --policy ...  of: subspacerace, paper, artifact, random, anneal (all)\n"
-    "  --json FILE   rows as JSON; --svg FILE: plot\n";
-constexpr double kNoises[] = {0.02, 0.05, 0.10};
-constexpr uint64_t kMostWallCalls = 60000;
+    "usage: autoccl-search-bench [--seeds N] [--first-seed K] [--jobs J] [--calls N] [--noise "
+    "PERCENT,...] [--policy NAME,...] [--save FILE | --load FILE,...] [--json FILE] [--svg FILE] "
+    "[--quiet]\n"
+    "  --seeds N      surfaces per policy and noise, 1 to 100000 (100)\n"
+    "  --first-seed K the first of them, 1 to 1000000000 (1)\n"
+    "  --jobs J       threads, 1 to 1024 (one per CPU); the outcome does not depend on it\n"
+    "  --calls N      measured calls a policy may use, 50 to 100000 (400)\n"
+    "  --noise ...    deviations of one call in per cent, 0 to 100 (2,5,10)\n"
+    "  --policy ...   of: subspacerace, paper, artifact, random, anneal (all)\n"
+    "  --save FILE    the outcome of every search, for --load\n"
+    "  --load F,...   run nothing: report on the searches in these files, as if run in one go\n"
+    "  --json FILE    rows as JSON; --svg FILE: plot\n";
 
 struct Arguments {
-  int seeds = 100, calls = 400;
-  std::vector<std::string> policies{"subspacerace", "paper", "artifact", "random", "anneal"};
-  std::string json, svg;
+  SearchSet set;
+  std::string save, json, svg;
+  std::vector<std::string> load;
   bool quiet = false, help = false;
 };
 
-int numberOf(const std::string& value, const std::string& name, int least) {
-  int n = 0;
+template <class Number>
+Number numberOf(const std::string& value, const std::string& name, Number least, Number most) {
+  Number n = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), n);
-  if (error != std::errc() || end != value.data() + value.size() || n < least || n > 100000)
+  if (error != std::errc() || end != value.data() + value.size() || n < least || n > most)
     throw Error(ErrorCode::kUsage, name + " '" + value + "' is out of range",
-                "allowed: " + std::to_string(least) + " to 100000");
+                "allowed: " + std::to_string(least) + " to " + std::to_string(most));
   return n;
 }
 
-std::vector<std::string> policiesOf(const std::string& value) {
-  const std::vector<std::string> known = Arguments{}.policies;
-  std::vector<std::string> chosen;
+std::vector<std::string> listOf(const std::string& value) {
+  std::vector<std::string> items;
   for (size_t from = 0; from <= value.size();) {
     const size_t to = std::min(value.find(',', from), value.size());
-    chosen.push_back(value.substr(from, to - from));
-    if (std::find(known.begin(), known.end(), chosen.back()) == known.end())
-      throw Error(ErrorCode::kUsage, "--policy: unknown '" + chosen.back() + "'",
-                  "allowed: subspacerace, paper, artifact, random, anneal");
+    items.push_back(value.substr(from, to - from));
     from = to + 1;
   }
+  return items;
+}
+
+std::vector<std::string> knownPolicies() {
+  return {"subspacerace", "paper", "artifact", "random", "anneal"};
+}
+
+std::vector<std::string> policiesOf(const std::string& value) {
+  const std::vector<std::string> known = knownPolicies(), chosen = listOf(value);
+  for (const std::string& name : chosen)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(ErrorCode::kUsage, "--policy: unknown '" + name + "'",
+                  "allowed: subspacerace, paper, artifact, random, anneal");
   return chosen;
 }
 
+std::vector<double> noisesOf(const std::string& value) {
+  std::vector<double> noises;
+  for (const std::string& percent : listOf(value))
+    noises.push_back(numberOf<double>(percent, "--noise", 0, 100) / 100);
+  return noises;
+}
+
+void take(Arguments& a, const std::string& name, const std::string& value) {
+  constexpr uint64_t kMostSeed = 1000000000;
+  if (name == "--seeds") a.set.seeds = numberOf<int>(value, name, 1, 100000);
+  if (name == "--first-seed") a.set.firstSeed = numberOf<uint64_t>(value, name, 1, kMostSeed);
+  if (name == "--jobs") a.set.jobs = numberOf<int>(value, name, 1, 1024);
+  if (name == "--calls") a.set.calls = numberOf<int>(value, name, 50, 100000);
+  if (name == "--noise") a.set.noises = noisesOf(value);
+  if (name == "--policy") a.set.policies = policiesOf(value);
+  if (name == "--save") a.save = value;
+  if (name == "--load") a.load = listOf(value);
+  if (name == "--json") a.json = value;
+  if (name == "--svg") a.svg = value;
+}
+
 Arguments parse(int argc, char** argv) {
+  constexpr const char* kWithValue[] = {"--seeds",  "--first-seed", "--jobs", "--calls", "--noise",
+                                        "--policy", "--save",       "--load", "--json",  "--svg"};
   Arguments a;
+  a.set.policies = knownPolicies();
+  a.set.noises = {0.02, 0.05, 0.10};
+  a.set.jobs = int(std::max(1u, std::thread::hardware_concurrency()));
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--quiet") {
-      a.quiet = true;
+    if (name == "--quiet" || name == "--help") {
+      (name == "--quiet" ? a.quiet : a.help) = true;
       continue;
     }
-    if (name == "--help") {
-      a.help = true;
-      continue;
-    }
-    const bool known = name == "--seeds" || name == "--calls" || name == "--policy" ||
-                       name == "--json" || name == "--svg";
-    if (!known) throw Error(ErrorCode::kUsage, "unknown argument '" + name + "'", "see --help");
+    if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue))
+      throw Error(ErrorCode::kUsage, "unknown argument '" + name + "'", "see --help");
     if (i + 1 >= argc) throw Error(ErrorCode::kUsage, name + " needs a value", "see --help");
-    const std::string value = argv[++i];
-    if (name == "--seeds") a.seeds = numberOf(value, name, 1);
-    if (name == "--calls") a.calls = numberOf(value, name, 50);
-    if (name == "--policy") a.policies = policiesOf(value);
-    if (name == "--json") a.json = value;
-    if (name == "--svg") a.svg = value;
+    take(a, name, argv[++i]);
   }
+  if (!a.save.empty() && !a.load.empty())
+    throw Error(ErrorCode::kUsage, "--save and --load", "one of them: --load runs no search");
+  a.set.progress = !a.quiet && isatty(STDERR_FILENO);
   return a;
 }
 
-/// Runs job(seed) for every seed on all cores; results in seed order.
-std::vector<Searched> forSeeds(int seeds, const std::string& what, bool progress,
-                               const std::function<Searched(uint64_t)>& job) {
-  std::vector<Searched> results(static_cast<size_t>(seeds));
-  std::atomic<int> next{0};
-  const auto work = [&] {
-    for (int i = next++; i < seeds; i = next++) {
-      results[size_t(i)] = job(uint64_t(i) + 1);
-      if (progress && i % 10 == 0) std::fprintf(stderr, "\r%-32s %d/%d ", what.c_str(), i, seeds);
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned t = 1; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-    helpers.emplace_back(work);
-  work();
-  for (std::thread& t : helpers) t.join();
-  if (progress) std::fprintf(stderr, "\r%60s\r", "");
-  return results;
-}
-
-Surface surfaceOf(uint64_t seed, bool flat) {
-  Surface::Options options;
-  options.seed = seed;
-  options.flat = flat;
-  return Surface(options);
+std::vector<Search> load(const std::vector<std::string>& paths) {
+  std::vector<Search> all;
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    if (!file) throw Error(ErrorCode::kInput, "cannot read '" + path + "'");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto some = parseSearches(text, path);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 void save(const std::string& path, const std::string& text) {
@@ -124,31 +140,11 @@ void save(const std::string& path, const std::string& text) {
                 "name a file in a folder that exists");
 }
 
-SearchRow measure(const Arguments& a, const std::string& policy, double noise, bool progress) {
-  const auto alone = [&](bool flat) {
-    return forSeeds(a.seeds, policy + (flat ? " (flat)" : ""), progress, [&](uint64_t seed) {
-      return runPolicy(policy, surfaceOf(seed, flat), seed, noise, a.calls);
-    });
-  };
-  const auto whole = [&](bool flat) {
-    return forSeeds(a.seeds, std::string("tuner") + (flat ? " (flat)" : ""), progress,
-                    [&](uint64_t seed) {
-                      return runTuner(surfaceOf(seed, flat), seed, noise, kMostWallCalls);
-                    });
-  };
-  const bool ours = policy == "subspacerace";
-  const auto real = alone(false);
-  const auto flat = ours ? whole(true) : alone(true);
-  return rowOf(policy, noise, real, flat, ours ? whole(false) : std::vector<Searched>{});
-}
-
 int run(const Arguments& a) {
-  const bool progress = !a.quiet && isatty(STDERR_FILENO);
-  std::vector<SearchRow> rows;
-  for (const double noise : kNoises)
-    for (const std::string& policy : a.policies)
-      rows.push_back(measure(a, policy, noise, progress));
-  std::cout << tableText(rows);
+  const std::vector<Search> searches = a.load.empty() ? runSearches(a.set) : load(a.load);
+  if (!a.save.empty()) save(a.save, searchesText(searches));
+  const std::vector<SearchRow> rows = rowsOf(searches);
+  std::cout << tableText(rows) << "\n" << lossText(rows);
   save(a.json, jsonText(rows));
   save(a.svg, svgText(rows));
   return 0;
@@ -167,6 +163,6 @@ int main(int argc, char** argv) {
     return autoccl::run(arguments);
   } catch (const autoccl::Error& e) {
     std::cerr << "autoccl-search-bench: " << e.what() << "\n";
-    return e.code() == autoccl::ErrorCode::kUsage ? 2 : 1;
+    return e.code() == autoccl::ErrorCode::kUsage || e.code() == autoccl::ErrorCode::kInput ? 2 : 1;
   }
 }

@@ -16,7 +16,6 @@ std::string text(const char* format, A... values) {
   return buffer;
 }
 
-constexpr double kGoal = 0.95;
 constexpr double kLeft = 0.6;  // of the plot's axis
 constexpr int kPanelWidth = 300, kPanelHeight = 220, kMargin = 46;
 // Okabe and Ito's colours, which colour-blind readers tell apart.
@@ -53,51 +52,100 @@ std::string panel(const std::vector<SearchRow>& rows, double noise, int left) {
   return svg + "</g>\n";
 }
 
+/// What belongs to one row.
+struct Parts {
+  std::vector<Searched> alone, tuner, flat;
+};
+
+template <class Value>
+std::vector<double> ascending(const std::vector<Searched>& all, Value value) {
+  std::vector<double> values;
+  for (const Searched& s : all) values.push_back(double(value(s)));
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+template <class Value>
+double mean(const std::vector<Searched>& all, Value value) {
+  double sum = 0;
+  for (const Searched& s : all) sum += double(value(s));
+  return all.empty() ? 0 : sum / double(all.size());
+}
+
+std::array<double, kLosses> lossesOf(const std::vector<Searched>& all) {
+  std::array<double, kLosses> shares{};
+  for (const Searched& s : all) shares[size_t(s.loss)] += 1 / double(all.size());
+  return shares;
+}
+
+void fill(SearchRow& row, const Parts& p) {
+  const auto reached = [](const Searched& s) { return s.ofOracle >= kGoal; };
+  row.seeds = int(p.alone.size());
+  row.callsMedian = median(ascending(p.alone, [](auto& s) { return s.calls; }));
+  row.reached95 = mean(p.alone, reached);
+  row.ofOracleGeomean = std::exp(mean(p.alone, [](auto& s) { return std::log(s.ofOracle); }));
+  row.ofOracle = ascending(p.alone, [](auto& s) { return s.ofOracle; });
+  row.losses = lossesOf(p.alone);
+  row.falseGain = mean(p.flat, [](auto& s) { return s.claims; });
+  row.tunerReached95 = mean(p.tuner, reached);
+  row.tunerCallsMedian = median(ascending(p.tuner, [](auto& s) { return s.calls; }));
+  const std::vector<double> wall = ascending(p.tuner, [](auto& s) { return s.wallCalls; });
+  row.wallCallsMedian = median(wall);
+  if (!wall.empty()) row.wallCallsNinth = wall[wall.size() * 9 / 10];
+  row.lostShare = mean(p.tuner, [](auto& s) { return s.lostShare; });
+  row.tunerLosses = lossesOf(p.tuner);
+}
+
 }  // namespace
 
-SearchRow rowOf(const std::string& policy, double noise, const std::vector<Searched>& real,
-                const std::vector<Searched>& flat, const std::vector<Searched>& tuner) {
-  SearchRow row;
-  row.policy = policy;
-  row.noise = noise;
-  row.seeds = int(real.size());
-  const double n = std::max<double>(1, double(real.size()));
-  std::vector<double> calls, tunerCalls, wall;
-  for (const Searched& s : real) {
-    calls.push_back(s.calls);
-    row.ofOracle.push_back(s.ofOracle);
-    row.reached95 += (s.ofOracle >= kGoal) / n;
-    row.ofOracleGeomean += std::log(s.ofOracle) / n;
+std::vector<SearchRow> rowsOf(const std::vector<Search>& searches) {
+  std::vector<SearchRow> rows;
+  std::vector<Parts> parts;
+  for (const Search& s : searches) {
+    size_t r = 0;
+    while (r < rows.size() && (rows[r].policy != s.policy || rows[r].noise != s.noise)) ++r;
+    if (r == rows.size()) {
+      rows.emplace_back().policy = s.policy;
+      rows[r].noise = s.noise;
+      parts.emplace_back();
+    }
+    Parts& p = parts[r];
+    const bool flat = s.kind == SearchKind::kPolicyFlat || s.kind == SearchKind::kTunerFlat;
+    (flat ? p.flat : s.kind == SearchKind::kTuner ? p.tuner : p.alone).push_back(s.found);
   }
-  for (const Searched& s : tuner) {
-    tunerCalls.push_back(s.calls);
-    wall.push_back(double(s.wallCalls));
-    row.tunerReached95 += (s.ofOracle >= kGoal) / n;
-    row.lostShare += s.lostShare / n;
-  }
-  for (const Searched& s : flat)
-    row.falseGain += s.claims / std::max<double>(1, double(flat.size()));
-  row.ofOracleGeomean = std::exp(row.ofOracleGeomean);
-  row.callsMedian = median(calls);
-  row.tunerCallsMedian = median(tunerCalls);
-  row.wallCallsMedian = median(wall);
-  std::sort(row.ofOracle.begin(), row.ofOracle.end());
-  return row;
+  for (size_t r = 0; r < rows.size(); ++r) fill(rows[r], parts[r]);
+  return rows;
 }
 
 std::string tableText(const std::vector<SearchRow>& rows) {
   std::string out =
       "policy        noise  seeds  calls  >=95 %  of oracle  5th perc.  false gain  "
-      "| tuner: >=95 %  calls  wall calls    lost\n";
+      "| tuner: >=95 %  calls  wall calls  9 of 10    lost\n";
   for (const SearchRow& r : rows) {
     const double fifth = r.ofOracle.empty() ? 0 : r.ofOracle[r.ofOracle.size() / 20];
     out += text("%-12s %4.0f %%  %5d  %5.0f  %4.1f %%     %6.3f     %6.3f     %5.1f %%",
                 r.policy.c_str(), r.noise * 100, r.seeds, r.callsMedian, r.reached95 * 100,
                 r.ofOracleGeomean, fifth, r.falseGain * 100);
     if (r.wallCallsMedian > 0)
-      out += text("  |        %4.1f %%  %5.0f  %10.0f  %4.1f %%", r.tunerReached95 * 100,
-                  r.tunerCallsMedian, r.wallCallsMedian, r.lostShare * 100);
+      out += text("  |        %4.1f %%  %5.0f  %10.0f  %7.0f  %4.1f %%", r.tunerReached95 * 100,
+                  r.tunerCallsMedian, r.wallCallsMedian, r.wallCallsNinth, r.lostShare * 100);
     out += "\n";
+  }
+  return out;
+}
+
+std::string lossText(const std::vector<SearchRow>& rows) {
+  std::string out =
+      "seeds that miss: gain refused | no good config in its subspace | none was tried | another "
+      "was picked\n";
+  const auto line = [](const SearchRow& r, const char* who, const auto& losses) {
+    std::string one = text("%-18s %4.0f %%", (r.policy + who).c_str(), r.noise * 100);
+    for (size_t i = 1; i < losses.size(); ++i) one += text("  %5.1f %%", losses[i] * 100);
+    return one + "\n";
+  };
+  for (const SearchRow& r : rows) {
+    out += line(r, "", r.losses);
+    if (r.wallCallsMedian > 0) out += line(r, ", tuner", r.tunerLosses);
   }
   return out;
 }

@@ -8,6 +8,19 @@
 
 namespace autoccl {
 
+/// A search has reached its goal when its answer has this share of the oracle's bandwidth.
+inline constexpr double kGoal = 0.95;
+
+/// Why a search has missed the goal: the first of these that holds.
+enum class Loss : uint8_t {
+  kNone,      // it has not
+  kRefused,   // a candidate good enough was measured against the default and not accepted
+  kSubspace,  // nothing in the answer's subspace is good enough
+  kUntried,   // its subspace has good enough configs, none of which was tried
+  kPicked     // one was tried, another was taken for better
+};
+inline constexpr int kLosses = 5;
+
 /// One search on one surface.
 struct Searched {
   double ofOracle = 0;     // bandwidth of the config served at the end / that of the best of all
@@ -15,6 +28,7 @@ struct Searched {
   uint64_t wallCalls = 0;  // tuner: all calls until it had converged
   bool claims = false;     // it says that something is faster than the default
   double lostShare = 0;    // tuner: time lost on trials / communication time until it had converged
+  Loss loss = Loss::kNone;
 };
 
 /// The noise of a bench run: log-normal of `sd`, a swing of 10 % over 700 calls, a random walk of
