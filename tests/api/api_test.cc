@@ -5,8 +5,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <numeric>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -305,6 +308,47 @@ TEST(Api, ForkLeavesAllocatedAndRegisteredMemoryWhole) {
   std::free(ordinary);
   EXPECT_EQ(acclMemFree(&comm), acclInvalidArgument);
   acclCommDestroy(comm);
+}
+
+/// What 300 calls on two ranks leave to be seen from outside.
+struct Traces {
+  std::set<std::string> configs;
+  std::ptrdiff_t threads = 0;
+};
+
+Traces tracesOfCalls() {
+  Traces traces;
+  onRanks(2, [&](acclComm_t comm, int rank) {
+    auto data = ones(256);
+    for (int i = 0; i < 300; ++i) {
+      EXPECT_EQ(
+          acclAllReduce(data.data(), data.data(), data.size(), acclFloat32, acclMax, comm, nullptr),
+          acclSuccess);
+      char config[256];
+      EXPECT_EQ(acclCommLastConfig(comm, config, sizeof config), acclSuccess);
+      if (rank == 0) traces.configs.insert(config);
+    }
+    const std::filesystem::directory_iterator threads("/proc/self/task");
+    if (rank == 0) traces.threads = std::distance(begin(threads), end(threads));
+  });
+  return traces;
+}
+
+TEST(Api, WithoutItsVariableNothingIsTunedWrittenOrStarted) {
+  const std::filesystem::path record = std::filesystem::temp_directory_path() /
+                                       ("autoccl-api-" + std::to_string(getpid()) + ".json");
+  setenv("AUTOCCL_RESULT", record.c_str(), 1);
+  unsetenv("AUTOCCL_TUNE");
+  const Traces untouched = tracesOfCalls();
+  EXPECT_EQ(untouched.configs.size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(record));
+  setenv("AUTOCCL_TUNE", "1", 1);
+  const Traces tuned = tracesOfCalls();
+  EXPECT_LT(untouched.threads, tuned.threads) << "an agent works for each rank only then";
+  EXPECT_TRUE(std::filesystem::exists(record));
+  std::filesystem::remove(record);
+  unsetenv("AUTOCCL_TUNE");
+  unsetenv("AUTOCCL_RESULT");
 }
 
 }  // namespace
