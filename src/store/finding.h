@@ -1,0 +1,19 @@
+// What a reader has to say against a file or a setting, for people.
+#pragma once
+
+#include <string>
+
+namespace autoccl {
+
+/// One finding: where it was seen ("environment", "/etc/nccl.conf:3"), what it is, what follows
+/// from it, and exactly what to change.
+struct Finding {
+  std::string where;
+  std::string what;
+  std::string consequence;
+  std::string fix;
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+}  // namespace autoccl
