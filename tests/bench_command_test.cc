@@ -1,17 +1,15 @@
 // `autoccl bench` as a user starts it: our ranks, the limit's ranks, and every peer that was built.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 
+#include "shell.h"
 #include "store/file.h"
 #include "store/json.h"
 
@@ -21,21 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kBin = AUTOCCL_BIN_DIR;
-
-struct Ended {
-  int status = 0;
-  std::string output;
-};
-
-Ended shell(const std::string& command) {
-  Ended ended;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  std::array<char, 4096> part{};
-  while (size_t n = fread(part.data(), 1, part.size(), pipe)) ended.output.append(part.data(), n);
-  const int status = pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
-}
 
 Ended bench(const std::string& options) {
   return shell("timeout 250 " + kBin + "/autoccl bench --rounds 2 --round-ms 1 " + options);

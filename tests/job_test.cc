@@ -1,38 +1,20 @@
 // The main job as a user starts it: `autoccl run` over processes that call the library.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
-#include "base/clock.h"
+#include "shell.h"
 #include "store/file.h"
 #include "store/profile.h"
 #include "store/run_record.h"
-#include "tune/journal.h"
 
 namespace autoccl {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Ended {
-  int status = 0;
-  std::string output;
-};
-
-Ended shell(const std::string& command) {
-  Ended ended;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  std::array<char, 4096> part{};
-  while (size_t n = fread(part.data(), 1, part.size(), pipe)) ended.output.append(part.data(), n);
-  const int status = pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
-}
 
 class JobTest : public ::testing::Test {
  protected:

@@ -157,15 +157,7 @@ class Gloo final : public Library {
 
 int main() {
   using namespace autoccl::bench;
-  const auto control = openControl();
-  if (!control) return 2;
-  try {
-    const Place place = placeFromEnvironment();
-    placeOnCores(place);
-    Gloo gloo(**control, place);
-    return serve(**control, place, gloo);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "autoccl-peer-gloo: %s\n", e.what());
-    return 1;
-  }
+  return workerMain("autoccl-peer-gloo", [](Control& control, const Place& place) {
+    return std::make_unique<Gloo>(control, place);
+  });
 }

@@ -153,15 +153,7 @@ class AutoCcl final : public Library {
 
 int main() {
   using namespace autoccl::bench;
-  const auto control = openControl();
-  if (!control) return 2;
-  try {
-    const Place place = placeFromEnvironment();
-    placeOnCores(place);
-    AutoCcl library(**control, place);
-    return serve(**control, place, library);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "autoccl-bench-worker: %s\n", e.what());
-    return 1;
-  }
+  return workerMain("autoccl-bench-worker", [](Control& control, const Place& place) {
+    return std::make_unique<AutoCcl>(control, place);
+  });
 }

@@ -324,15 +324,7 @@ class Limit final : public Library {
 
 int main() {
   using namespace autoccl::bench;
-  const auto control = openControl();
-  if (!control) return 2;
-  try {
-    const Place place = placeFromEnvironment();
-    placeOnCores(place);
-    Limit limit(**control, place);
-    return serve(**control, place, limit);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "autoccl-bench-limit: %s\n", e.what());
-    return 1;
-  }
+  return workerMain("autoccl-bench-limit", [](Control& control, const Place& place) {
+    return std::make_unique<Limit>(control, place);
+  });
 }

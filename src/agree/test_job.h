@@ -2,6 +2,7 @@
 // keeps changing tables, a log of what ran where, and a kill at any moment.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -260,6 +261,21 @@ struct JobTotals {
         static_cast<double>(worstWaitNs) / 1e6);
   }
 };
+
+/// What holds however many jobs ran, killed ranks or not.
+inline void expectAgreed(const JobTotals& t) {
+  EXPECT_EQ(t.divergences, 0);
+  EXPECT_EQ(t.badExits, 0);
+  EXPECT_EQ(t.lateSurvivors, 0);
+}
+
+/// And what holds where every rank lived to the end.
+inline void expectAgreedToTheEnd(const JobTotals& t) {
+  expectAgreed(t);
+  EXPECT_EQ(t.unequalDigests, 0);
+  EXPECT_GT(t.commits, t.runs) << "versions were committed while calls ran";
+  EXPECT_GT(t.changedCalls, 0);
+}
 
 /// `runs` jobs with different seeds; every second one over TCP, where rank 1 also loses its link.
 inline JobTotals runNoisyJobs(int runs) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/size_text.h"
 
 namespace autoccl {
 namespace {
@@ -99,28 +100,12 @@ bool readNumber(std::string_view text, double& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-bool readSize(std::string_view text, uint64_t& bytes) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc() || end == text.data()) return false;
-  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  if (unit.size() == 3 && unit.substr(1) == "iB") unit.remove_suffix(2);
-  constexpr std::string_view kUnits = "KMG";
-  int shift = 0;
-  if (unit.size() == 1 && kUnits.find(unit[0]) != std::string_view::npos)
-    shift = 10 * (static_cast<int>(kUnits.find(unit[0])) + 1);
-  else if (!unit.empty() && unit != "B")
-    return false;
-  if (bytes > (UINT64_MAX >> shift)) return false;
-  bytes <<= shift;
-  return true;
-}
-
 bool insideRange(const SettingRow& row, const std::string& value) {
   const size_t dots = row.allowed.find("..");
   const std::string_view low = row.allowed.substr(0, dots), high = row.allowed.substr(dots + 2);
   if (row.type == "size") {
-    uint64_t v = 0, from = 0, to = 0;
-    return readSize(value, v) && readSize(low, from) && readSize(high, to) && v >= from && v <= to;
+    const auto bytes = readSize(value);
+    return bytes && *bytes >= readSize(low) && *bytes <= readSize(high);
   }
   double v = 0, from = 0, to = 0;
   return readNumber(value, v) && readNumber(low, from) && readNumber(high, to) && v >= from &&
@@ -166,10 +151,10 @@ double settingNumber(std::string_view name) {
 }
 
 uint64_t settingSize(std::string_view name) {
-  uint64_t bytes = 0;
   const std::string value = neededText(name);
-  if (!readSize(value, bytes)) refuse(rowOf(name), value);
-  return bytes;
+  const auto bytes = readSize(value);
+  if (!bytes) refuse(rowOf(name), value);
+  return *bytes;
 }
 
 bool settingSwitch(std::string_view name) {

@@ -233,4 +233,18 @@ Place placeFromEnvironment() {
   return {std::atoi(rank), std::atoi(ranks)};
 }
 
+int workerMain(const char* program, const LibraryMaker& make) noexcept {
+  const auto control = openControl();
+  if (!control) return 2;
+  try {
+    const Place place = placeFromEnvironment();
+    placeOnCores(place);
+    const std::unique_ptr<Library> library = make(**control, place);
+    return serve(**control, place, *library);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", program, e.what());
+    return 1;
+  }
+}
+
 }  // namespace autoccl::bench

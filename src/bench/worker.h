@@ -1,6 +1,7 @@
 // A rank of a group under test: obeys the conductor's commands by calling one library.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,5 +65,11 @@ int serve(Control&, const Place&, Library&) noexcept;
 [[nodiscard]] std::unique_ptr<ControlBlock> openControl() noexcept;
 /// Rank and size from kRankVariable and kRanksVariable. Throws Error.
 [[nodiscard]] Place placeFromEnvironment();
+
+/// Makes the library under test, on a thread that already runs on the rank's cores. May throw.
+using LibraryMaker = std::function<std::unique_ptr<Library>(Control&, const Place&)>;
+/// The whole main() of a worker that takes its rank from the environment. Returns the process's
+/// exit status; what fails is told on stderr after `program`.
+int workerMain(const char* program, const LibraryMaker& make) noexcept;
 
 }  // namespace autoccl::bench

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/size_text.h"
 
 namespace autoccl {
 namespace {
@@ -124,27 +125,9 @@ std::string bytesText(uint64_t bytes) {
 }
 
 uint64_t parseBytes(std::string_view text, std::string_view argument) {
-  const auto bad = [&] {
-    return Error(ErrorCode::kUsage,
-                 std::string(argument) + ": '" + std::string(text) + "' is no size",
-                 "allowed: a number of bytes, or with K, M, G, KiB, MiB, GiB");
-  };
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) throw bad();
-  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  if (unit.size() == 3 && unit.substr(1) == "iB") unit = unit.substr(0, 1);
-  int shift = 0;
-  if (unit == "K" || unit == "k")
-    shift = 10;
-  else if (unit == "M" || unit == "m")
-    shift = 20;
-  else if (unit == "G" || unit == "g")
-    shift = 30;
-  else if (!unit.empty() && unit != "B")
-    throw bad();
-  if (value > (UINT64_MAX >> shift)) throw bad();
-  return value << shift;
+  if (const auto bytes = readSize(text)) return *bytes;
+  throw Error(ErrorCode::kUsage, std::string(argument) + ": '" + std::string(text) + "' is no size",
+              "allowed: a number of bytes, or with K, M, G, KiB, MiB, GiB");
 }
 
 }  // namespace autoccl
