@@ -79,6 +79,8 @@ const std::vector<Command>& commands() {
       {"run", "Start a program and tune its collectives while it runs.", addRun},
       {"bench", "Measure collectives: default, tuned, other libraries, the host's limit.",
        addBench},
+      {"doctor", "Say what is wrong with a machine's or a job's settings, and what to change.",
+       addDoctor},
       {"explain", "Tell why a task runs as it does: default, winner, runner-ups, phases.",
        addExplain},
       {"profile", "Show, check or compare what was learned on a machine.", addProfile},

@@ -31,6 +31,7 @@ struct ExitWith {
 /// Parses and runs. Errors go to stderr, one line each. Never throws.
 [[nodiscard]] int runCommandLine(int argc, const char* const* argv) noexcept;
 
+void addDoctor(CLI::App& app);
 void addExplain(CLI::App& app);
 void addProfile(CLI::App& app);
 void addReport(CLI::App& app);
