@@ -37,8 +37,7 @@ std::string faultOf(const Proposal& proposal) {
       const auto& e = task.entries[i];
       if (i > 0 && e.offset <= task.entries[i - 1].offset)
         return "the proposal has offsets that do not ascend";
-      if (e.config.channels == 0 || e.config.threads == 0)
-        return "the proposal has a config without channels or threads";
+      if (!wellFormed(e.config)) return "the proposal has a config that is none";
     }
   }
   if (proposal.tasks.size() <= kMaxTasksPerPrepare && entries <= kMaxEntriesPerPrepare) return "";

@@ -27,7 +27,7 @@ Config getConfig(ByteReader& r) {
   c.channels = r.get<uint16_t>();
   c.threads = r.get<uint16_t>();
   c.chunk = r.get<uint32_t>();
-  if (c.channels == 0 || c.threads == 0) r.fail();
+  if (!wellFormed(c)) r.fail();
   return c;
 }
 

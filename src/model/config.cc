@@ -10,6 +10,7 @@
 namespace autoccl {
 namespace {
 
+constexpr std::string_view kAutoText = "auto";
 constexpr std::array<std::string_view, kWaitPolicies> kWaitText{"spin", "yield", "futex"};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -37,13 +38,18 @@ E wordOf(std::string_view text, int count, const char* field) {
 }
 
 uint16_t smallNumber(std::string_view text, std::string_view field) {
+  if (text == kAutoText) return 0;
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 65535)
     throw Error(ErrorCode::kUsage,
                 "config: " + std::string(field) + "='" + std::string(text) + "' is no count",
-                "allowed: 1 to 65535");
+                "allowed: 1 to 65535, and auto where the transport is auto");
   return static_cast<uint16_t>(value);
+}
+
+std::string orAuto(uint16_t count) {
+  return count ? std::to_string(count) : std::string(kAutoText);
 }
 
 void setField(Config& config, std::string_view name, std::string_view value) {
@@ -52,7 +58,7 @@ void setField(Config& config, std::string_view name, std::string_view value) {
   } else if (name == "nt") {
     config.threads = smallNumber(value, "nt");
   } else if (name == "c") {
-    const uint64_t bytes = parseBytes(value, "config: c");
+    const uint64_t bytes = value == kAutoText ? 0 : parseBytes(value, "config: c");
     if (bytes > UINT32_MAX) throw Error(ErrorCode::kUsage, "config: c is above 4G");
     config.chunk = static_cast<uint32_t>(bytes);
   } else if (name == "wait") {
@@ -77,13 +83,25 @@ std::optional<WaitPolicy> fromText(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+bool wellFormed(const Config& c) noexcept {
+  const bool counts =
+      c.transport == Transport::kAuto ? c.extra == 0 : c.channels > 0 && c.threads > 0;
+  return static_cast<int>(c.algorithm) < kAlgorithms && static_cast<int>(c.protocol) < kProtocols &&
+         static_cast<int>(c.transport) < kTransports && counts && c.reserved == 0 &&
+         (c.algorithm != Algorithm::kUntouched || c == kUntouched);
+}
+
 std::string toText(const Config& c) {
+  if (c == kUntouched) return std::string(toText(c.algorithm));
   std::string text;
   text.append(toText(c.algorithm))
       .append("/")
       .append(toText(c.protocol))
       .append("/")
       .append(toText(c.transport));
+  if (c.transport == Transport::kAuto)
+    return text + " nc=" + orAuto(c.channels) + " nt=" + orAuto(c.threads) +
+           " c=" + (c.chunk ? bytesText(c.chunk) : std::string(kAutoText));
   text += " nc=" + std::to_string(c.channels) + " nt=" + std::to_string(c.threads) +
           " c=" + bytesText(c.chunk);
   text.append(" wait=").append(toText(static_cast<WaitPolicy>(c.extra)));
@@ -95,6 +113,7 @@ Config parseConfig(std::string_view text) {
   if (words.empty())
     throw Error(ErrorCode::kUsage, "config: empty",
                 "example: twoshot/zero/shm nc=1 nt=1 c=64K wait=futex");
+  if (text == toText(Algorithm::kUntouched)) return kUntouched;
   const auto names = split(words[0], '/');
   if (names.size() != 3)
     throw Error(ErrorCode::kUsage,
@@ -109,6 +128,9 @@ Config parseConfig(std::string_view text) {
       throw Error(ErrorCode::kUsage, "config: '" + std::string(words[i]) + "' is no field=value");
     setField(config, words[i].substr(0, at), words[i].substr(at + 1));
   }
+  if (!wellFormed(config))
+    throw Error(ErrorCode::kUsage, "config: '" + std::string(text) + "' leaves a count open",
+                "allowed: nc, nt and c of auto where the transport is auto");
   return config;
 }
 

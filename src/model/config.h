@@ -13,6 +13,8 @@ namespace autoccl {
 /// How one call is to be carried out. 16 bytes, trivially copyable, compared as a whole.
 /// `extra` is an index into the engine's list of values for its extra parameter (the CPU engine's
 /// wait policy: kWaitSpin …); 0 where an engine has none.
+/// An engine that picks the transport itself (kAuto) may also pick channels, threads and chunk:
+/// there 0 stands for its own choice, "auto" in text.
 struct Config {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
@@ -29,6 +31,12 @@ struct Config {
 };
 static_assert(sizeof(Config) == 16);
 
+/// Nothing asked of the engine: the default of one that does not tell what its own choice is.
+inline constexpr Config kUntouched{
+    Algorithm::kUntouched, Protocol::kSimple, Transport::kAuto, 0, 0, 0, 0, 0};
+/// True where every word is in its range: what a frame, a file or a proposal may hold.
+[[nodiscard]] bool wellFormed(const Config& config) noexcept;
+
 /// The CPU engine's extra parameter: what a rank does while it waits.
 enum class WaitPolicy : uint8_t {
   kSpin,   // spin without end
@@ -40,7 +48,8 @@ inline constexpr int kWaitPolicies = 3;
 template <>
 [[nodiscard]] std::optional<WaitPolicy> fromText(std::string_view) noexcept;
 
-/// "twoshot/zero/shm nc=1 nt=1 c=64K wait=futex". parseConfig reads what toText writes; fields
+/// "twoshot/zero/shm nc=1 nt=1 c=64K wait=futex", "ring/ll128/auto nc=8 nt=auto c=auto",
+/// "untouched". parseConfig reads what toText writes; fields
 /// after the subspace may be left out or reordered. Throws Error naming the field and the allowed
 /// values.
 [[nodiscard]] std::string toText(const Config&);

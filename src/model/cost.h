@@ -24,6 +24,9 @@ struct CostParameters {
   double fixedUs = 0;  // per call, whatever the config
 };
 
+/// NC x C and NC x NT, at least 1; a count left to the engine (0) counts as 1.
+[[nodiscard]] double laneBytes(const Config& c) noexcept;
+[[nodiscard]] double laneWorkers(const Config& c) noexcept;
 /// gamma of a config: the share of the peak that congestion leaves.
 [[nodiscard]] double congestion(const CostParameters& p, const Config& c) noexcept;
 /// beta0 and beta1 in bytes/us: bandwidth reached by transport (eq. 4) and by the workers (eq. 5).

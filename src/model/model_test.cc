@@ -14,6 +14,27 @@ TEST(Config, TextIsReadBack) {
   EXPECT_EQ(parseConfig(toText(c)), c);
 }
 
+TEST(Config, WhatIsLeftToTheEngineReadsAuto) {
+  const Config c{Algorithm::kNvlsTree, Protocol::kSimple, Transport::kAuto, 0, 8, 0, 0};
+  EXPECT_EQ(toText(c), "nvlstree/simple/auto nc=8 nt=auto c=auto");
+  EXPECT_EQ(parseConfig(toText(c)), c);
+  EXPECT_EQ(toText(kUntouched), "untouched");
+  EXPECT_EQ(parseConfig("untouched"), kUntouched);
+}
+
+TEST(Config, OnlyAnEngineThatPicksTheTransportPicksCountsToo) {
+  Config c{Algorithm::kRing, Protocol::kSimple, Transport::kAuto, 0, 0, 0, 0};
+  EXPECT_TRUE(wellFormed(c));
+  EXPECT_TRUE(wellFormed(kUntouched));
+  c.transport = Transport::kShm;
+  EXPECT_FALSE(wellFormed(c));
+  EXPECT_THROW((void)parseConfig("ring/simple/shm nc=auto"), Error);
+  c.channels = c.threads = 1;
+  EXPECT_TRUE(wellFormed(c));
+  c.algorithm = Algorithm::kUntouched;
+  EXPECT_FALSE(wellFormed(c));
+}
+
 TEST(Config, AWrongWordIsNamedWithTheAllowedOnes) {
   try {
     (void)parseConfig("rung/simple/shm");
@@ -57,6 +78,12 @@ TEST(Task, KeysDifferWhenAnyFieldDoes) {
   u.op = ReduceOp::kMax;
   EXPECT_NE(keyOf(t), keyOf(u));
   EXPECT_EQ(toText(t), "allreduce 1K float32 sum x2");
+  u = t;
+  u.variant = 0x1f;
+  EXPECT_NE(keyOf(t), keyOf(u));
+  u.dtype = kAnyDataType;
+  u.op = kAnyReduceOp;
+  EXPECT_EQ(toText(u), "allreduce 1K x2 #1f");
 }
 
 TEST(BusFactor, FollowsNcclTests) {

@@ -1,5 +1,7 @@
 #include "model/task.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "model/config.h"
@@ -21,16 +23,21 @@ uint64_t mix(uint64_t x) noexcept {
 uint64_t keyOf(const Task& t) noexcept {
   const uint64_t small = uint64_t(t.collective) | uint64_t(t.dtype) << 8 | uint64_t(t.op) << 16 |
                          uint64_t(static_cast<uint32_t>(t.nRanks)) << 32;
-  const uint64_t key = mix(mix(mix(t.communicator) ^ small) ^ t.bytes);
+  uint64_t key = mix(mix(mix(t.communicator) ^ small) ^ t.bytes);
+  if (t.variant != 0) key = mix(key ^ t.variant);
   return key ? key : 1;
 }
 
 std::string toText(const Task& t) {
   std::string text(toText(t.collective));
-  text += " " + bytesText(t.bytes) + " ";
-  text.append(toText(t.dtype));
-  if (reduces(t.collective)) text.append(" ").append(toText(t.op));
-  return text + " x" + std::to_string(t.nRanks);
+  text += " " + bytesText(t.bytes);
+  if (t.dtype != kAnyDataType) text.append(" ").append(toText(t.dtype));
+  if (reduces(t.collective) && t.op != kAnyReduceOp) text.append(" ").append(toText(t.op));
+  text += " x" + std::to_string(t.nRanks);
+  if (t.variant == 0) return text;
+  std::array<char, 16> hex{};
+  const auto end = std::to_chars(hex.data(), hex.data() + hex.size(), t.variant, 16).ptr;
+  return text + " #" + std::string(hex.data(), end);
 }
 
 uint64_t sizeClass(uint64_t nBytes) noexcept {

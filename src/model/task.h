@@ -18,6 +18,9 @@ struct Task {
   ReduceOp op = ReduceOp::kSum;
   int nRanks = 1;
   uint64_t bytes = 0;
+  /// What else the engine tells calls apart by, alike on all ranks (NCCL: the set of pairs it can
+  /// run); 0 where there is nothing.
+  uint32_t variant = 0;
 
   friend bool operator==(const Task&, const Task&) = default;
 };
@@ -25,7 +28,7 @@ struct Task {
 /// Stable 64-bit hash of all fields, never 0: the task's name on the wire and in tables.
 [[nodiscard]] uint64_t keyOf(const Task&) noexcept;
 
-/// "allreduce 1M float32 sum x2".
+/// "allreduce 1M float32 sum x2"; without "any"; " #1f" for a variant.
 [[nodiscard]] std::string toText(const Task&);
 
 /// Quarter-octave class of a size: the largest 2^(k/4) at or below nBytes, rounded down to 16 B

@@ -10,17 +10,18 @@ namespace {
 constexpr std::array<std::string_view, kCollectives> kCollectiveText{
     "allreduce", "allgather", "reducescatter", "broadcast",      "reduce",   "alltoall", "gather",
     "scatter",   "alltoallv", "allgatherv",    "reducescatterv", "sendrecv", "barrier"};
-constexpr std::array<std::string_view, kAlgorithms> kAlgorithmText{"ring",    "tree",    "hd",
-                                                                   "oneshot", "twoshot", "hier"};
+constexpr std::array<std::string_view, kAlgorithms> kAlgorithmText{
+    "ring",          "tree",         "hd",   "oneshot",  "twoshot", "hier",
+    "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat",     "untouched"};
 constexpr std::array<std::string_view, kProtocols> kProtocolText{"ll", "ll128", "simple", "zero"};
-constexpr std::array<std::string_view, kTransports> kTransportText{"shm", "cma", "ucx",
-                                                                   "p2p", "ce",  "net"};
-constexpr std::array<std::string_view, kDataTypes> kDataTypeText{
-    "int8",   "uint8",   "int16",    "uint16",  "int32",   "uint32",     "int64",
-    "uint64", "float16", "bfloat16", "float32", "float64", "float8e4m3", "float8e5m2"};
+constexpr std::array<std::string_view, kTransports> kTransportText{"shm", "cma", "ucx", "p2p",
+                                                                   "ce",  "net", "auto"};
+constexpr std::array<std::string_view, kDataTypes + 1> kDataTypeText{
+    "int8",    "uint8",    "int16",   "uint16",  "int32",      "uint32",     "int64", "uint64",
+    "float16", "bfloat16", "float32", "float64", "float8e4m3", "float8e5m2", "any"};
 constexpr std::array<size_t, kDataTypes> kDataTypeSize{1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
-constexpr std::array<std::string_view, kReduceOps> kReduceOpText{"sum", "prod", "max",
-                                                                 "min", "avg",  "scaledsum"};
+constexpr std::array<std::string_view, kReduceOps + 1> kReduceOpText{
+    "sum", "prod", "max", "min", "avg", "scaledsum", "any"};
 
 bool sameWord(std::string_view a, std::string_view b) noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
@@ -89,7 +90,7 @@ std::optional<ReduceOp> fromText(std::string_view t) noexcept {
 }
 
 size_t sizeOf(DataType v) noexcept {
-  return kDataTypeSize[static_cast<size_t>(v)];
+  return v == kAnyDataType ? 1 : kDataTypeSize[static_cast<size_t>(v)];
 }
 
 bool reduces(Collective c) noexcept {

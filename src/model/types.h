@@ -31,15 +31,22 @@ enum class Algorithm : uint8_t {
   kHalvingDoubling,
   kOneShot,
   kTwoShot,
-  kHierarchical
+  kHierarchical,
+  kCollnetDirect,  // this and the next four: NCCL's
+  kCollnetChain,
+  kNvls,
+  kNvlsTree,
+  kPat,
+  kUntouched  // whatever the engine does when nobody asks it for anything
 };
-inline constexpr int kAlgorithms = 6;
+inline constexpr int kAlgorithms = 12;
 
 enum class Protocol : uint8_t { kLL, kLL128, kSimple, kZero };
 inline constexpr int kProtocols = 4;
 
-enum class Transport : uint8_t { kShm, kCma, kUcx, kP2p, kCe, kNet };
-inline constexpr int kTransports = 6;
+/// kAuto: the engine picks it, call by call (NCCL).
+enum class Transport : uint8_t { kShm, kCma, kUcx, kP2p, kCe, kNet, kAuto };
+inline constexpr int kTransports = 7;
 
 enum class DataType : uint8_t {
   kInt8,
@@ -58,17 +65,20 @@ enum class DataType : uint8_t {
   kFloat8e5m2
 };
 inline constexpr int kDataTypes = 14;
+/// Of a task whose engine does not say (a tuner plugin): no element has it, so it is no enumerator.
+inline constexpr auto kAnyDataType = static_cast<DataType>(kDataTypes);  // "any"
 
 /// kScaledSum multiplies each rank's input by that rank's scalar, then sums (NCCL's PreMulSum).
 enum class ReduceOp : uint8_t { kSum, kProd, kMax, kMin, kAvg, kScaledSum };
 inline constexpr int kReduceOps = 6;
+inline constexpr auto kAnyReduceOp = static_cast<ReduceOp>(kReduceOps);  // as kAnyDataType
 
 [[nodiscard]] std::string_view toText(Collective) noexcept;  // "allreduce", "allgather", …
 [[nodiscard]] std::string_view toText(
-    Algorithm) noexcept;  // "ring", "tree", "hd", "oneshot", "twoshot", "hier"
+    Algorithm) noexcept;  // "ring", "tree", "hd", "oneshot", "twoshot", "hier", "nvls", …
 [[nodiscard]] std::string_view toText(Protocol) noexcept;  // "ll", "ll128", "simple", "zero"
 [[nodiscard]] std::string_view toText(
-    Transport) noexcept;  // "shm", "cma", "ucx", "p2p", "ce", "net"
+    Transport) noexcept;  // "shm", "cma", "ucx", "p2p", "ce", "net", "auto"
 [[nodiscard]] std::string_view toText(DataType) noexcept;  // "float32", "bfloat16", …
 [[nodiscard]] std::string_view toText(
     ReduceOp) noexcept;  // "sum", "prod", "max", "min", "avg", "scaledsum"
@@ -89,7 +99,7 @@ template <>
 template <>
 [[nodiscard]] std::optional<ReduceOp> fromText(std::string_view) noexcept;
 
-/// Bytes of one element.
+/// Bytes of one element; 1 of kAnyDataType.
 [[nodiscard]] size_t sizeOf(DataType) noexcept;
 /// True where ranks combine values (so that a reduction op matters).
 [[nodiscard]] bool reduces(Collective) noexcept;

@@ -32,6 +32,7 @@ void writeTask(Json& object, const Task& task) {
   object.add("op", toText(task.op));
   object.add("ranks", task.nRanks);
   object.add("bytes", task.bytes);
+  if (task.variant != 0) object.add("variant", task.variant);
 }
 
 Task readTask(JsonFields& fields) {
@@ -42,6 +43,8 @@ Task readTask(JsonFields& fields) {
   task.nRanks = static_cast<int>(fields.count("ranks", kMaxRanks));
   if (task.nRanks < 1) fields.fail("ranks", "is 0; allowed: 1 to 65536");
   task.bytes = fields.count("bytes");
+  if (fields.has("variant"))
+    task.variant = static_cast<uint32_t>(fields.count("variant", UINT32_MAX));
   return task;
 }
 

@@ -15,13 +15,6 @@ namespace {
 
 constexpr size_t kLine = 64;  // the head takes one too
 
-/// True for a config whose words are all in range: the file may hold anything.
-bool sound(const Config& c) {
-  return static_cast<int>(c.algorithm) < kAlgorithms && static_cast<int>(c.protocol) < kProtocols &&
-         static_cast<int>(c.transport) < kTransports && c.channels > 0 && c.threads > 0 &&
-         c.reserved == 0;
-}
-
 }  // namespace
 
 FlightRecorder::~FlightRecorder() {
@@ -66,7 +59,7 @@ std::optional<std::vector<Config>> FlightRecorder::read(const std::string& path)
     std::memcpy(&call, text->data() + at + 16, sizeof call);
     Config config;
     std::memcpy(static_cast<void*>(&config), text->data() + at, sizeof config);
-    if (call != 0 && sound(config)) last.push_back(config);
+    if (call != 0 && wellFormed(config)) last.push_back(config);
   }
   return last;
 }

@@ -255,6 +255,10 @@ const Json& JsonFields::need(std::string_view key, bool rightKind(Json::Kind),
   return *value;
 }
 
+bool JsonFields::has(std::string_view key) const {
+  return object_.find(key) != nullptr;
+}
+
 double JsonFields::number(std::string_view key, double low, double high) {
   const double v = need(key, isNumber, "number").number();
   if (!(v >= low && v <= high))

@@ -78,6 +78,7 @@ class JsonFields {
  public:
   JsonFields(const Json& object, std::string_view what, const std::string& fileName);
 
+  [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] double number(std::string_view key, double low = 0, double high = 1e300);
   [[nodiscard]] uint64_t count(std::string_view key, uint64_t high = UINT64_MAX);
   [[nodiscard]] std::string text(std::string_view key);

@@ -25,13 +25,6 @@ constexpr double kPreferOverlapped = 0.8;  // noise alone makes the serial form 
 constexpr double kHuber = 2.5;
 constexpr double kLeastSpread = 0.05;
 
-double lane(const Config& c) {
-  return std::max(1.0, double(c.channels) * double(c.chunk));
-}
-double workers(const Config& c) {
-  return std::max(1.0, double(c.channels) * double(c.threads));
-}
-
 struct Solution {
   Eigen::VectorXd x;
   double error = std::numeric_limits<double>::infinity();
@@ -98,7 +91,7 @@ CostFit fitSerial(uint64_t bytes, std::span<const CostPoint> points) {
   for (Eigen::Index i = 0; i < n; ++i) {
     const CostPoint& p = points[size_t(i)];
     const double root = std::sqrt(p.weight), scale = root * double(bytes) / p.us;
-    const double x = lane(p.config), w = workers(p.config);
+    const double x = laneBytes(p.config), w = laneWorkers(p.config);
     a.row(i) << scale / x, scale / w, scale, scale * x, scale * w;
     target[i] = root;
   }
@@ -128,7 +121,7 @@ CostParameters overlapParameters(const Logs& logs) {
 Logs startLogs(const CostParameters& serial, std::span<const CostPoint> points) {
   double x = 0, w = 0;
   for (const CostPoint& p : points)
-    x = std::max(x, lane(p.config)), w = std::max(w, workers(p.config));
+    x = std::max(x, laneBytes(p.config)), w = std::max(w, laneWorkers(p.config));
   const double inverse = std::max(1 / serial.peak0, 1e-9), small = 0.02;
   Logs logs;
   logs << std::log(std::max(serial.startUs0, small * inverse * x)),
@@ -208,9 +201,9 @@ std::vector<CostPoint> calm(const CostFit& fit, std::span<const CostPoint> point
 
 double CostFit::us(const Config& c) const {
   if (!serial) return costUs(parameters, bytes, c);
-  const double g = parameters.perByte * lane(c) + parameters.perWorker * workers(c);
-  return double(bytes) * (parameters.startUs0 / lane(c) + parameters.startUs1 / workers(c) +
-                          (1 + g) / parameters.peak0);
+  const double g = parameters.perByte * laneBytes(c) + parameters.perWorker * laneWorkers(c);
+  return double(bytes) * (parameters.startUs0 / laneBytes(c) +
+                          parameters.startUs1 / laneWorkers(c) + (1 + g) / parameters.peak0);
 }
 
 std::optional<CostFit> fitCost(uint64_t bytes, std::span<const CostPoint> points) {
