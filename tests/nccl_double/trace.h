@@ -1,0 +1,50 @@
+// What a communicator of the double decided and saw, for tests: one file per rank and communicator
+// in the folder NCCL_DOUBLE_TRACE, and a digest.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+
+namespace autoccl::nccl_double {
+
+struct CollTask;
+
+class Trace {
+ public:
+  Trace() = default;
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  void open(uint64_t commHash, int rank, int nRanks);
+  /// One answer of the tuner: "tuner func=.. bytes=.. asked=.. heuristic=.. touched=..
+  /// negative=..".
+  struct Answer {
+    int func = 0;
+    size_t nBytes = 0;
+    int channelsAsked = 0;
+    int channelLimit = 0;
+    int touched = 0;  // entries that came as -1 and went otherwise
+    int changed = 0;  // entries changed at all
+    bool simulated = false;
+    const char* fallback = "";  // the pair NCCL would have taken
+    const char* chosen = "";
+  };
+  void answer(const Answer& answer);
+  /// One collective as launched; enters the digest.
+  void call(const CollTask& task);
+  void chunk(size_t incoming, size_t answered, size_t grain, size_t most);
+  void event(const char* what);
+
+  [[nodiscard]] uint64_t digest() const;
+  [[nodiscard]] uint64_t calls() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::FILE* file_ = nullptr;
+  uint64_t digest_ = 14695981039346656037U;
+  uint64_t calls_ = 0;
+};
+
+}  // namespace autoccl::nccl_double
