@@ -37,6 +37,7 @@ void addProfile(CLI::App& app);
 void addReport(CLI::App& app);
 void addRun(CLI::App& app);
 void addBench(CLI::App& app);
+void addSim(CLI::App& app);
 void addTune(CLI::App& app);
 void addSettings(CLI::App& app);
 
