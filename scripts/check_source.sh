@@ -18,11 +18,15 @@ if [ -n "$long" ]; then
   printf 'files over 500 lines:\n%s\n' "$long"
   fail=1
 fi
+made=$(mktemp -d)  # headers that the build makes
+trap 'rm -rf "$made"' EXIT
+export made
+scripts/make_wrappers.py src/edge/preload/symbols.txt "$made"
 alone() { # header
   case "$1" in
     include/*) g++ -x c -std=c11 -fsyntax-only -Iinclude "$1" ;;
   esac
-  echo "#include \"$1\"" | g++ -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Iinclude -Isrc -I. -isystem /usr/include/eigen3 - ||
+  echo "#include \"$1\"" | g++ -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Iinclude -Isrc -I. -I"$made" -isystem /usr/include/eigen3 - ||
     { echo "header does not compile alone: $1"; return 1; }
 }
 export -f alone

@@ -1,0 +1,175 @@
+#include "edge/preload/stream_timer.h"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace autoccl::preload {
+namespace {
+
+constexpr int64_t kBusyNapNs = 200'000;  // while a call is under way
+constexpr int64_t kIdleNapNs = 5'000'000;
+constexpr int64_t kLongestStopNs = 50'000'000;
+
+void nap(int64_t ns) noexcept {
+  const timespec length{0, ns};
+  nanosleep(&length, nullptr);
+}
+
+/// Signals are for the program's own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+TimedLane* StreamTimer::open(nccl::KnownCommunicator& communicator) noexcept {
+  const Driver* driver = find_();
+  Driver::Context context = nullptr;
+  if (driver == nullptr || driver->contextGetCurrent(&context) != 0 || context == nullptr)
+    return nullptr;
+  const std::lock_guard lock(starting_);
+  if (stopped_.load()) return nullptr;
+  driver_.store(driver);
+  for (TimedLane& lane : lanes_) {
+    const std::lock_guard own(lane.mutex_);
+    if (lane.of_ != nullptr || lane.context_ != nullptr) continue;  // not yet freed
+    lane.of_ = &communicator;
+    lane.context_ = context;
+    lane.open_.store(true);
+    if (!started_) {
+      try {
+        const SignalsBlocked blocked;
+        std::thread([this] { serve(); }).detach();
+        started_ = true;
+      } catch (...) {  // no thread: no times
+        lane.of_ = nullptr;
+        lane.context_ = nullptr;
+        lane.open_.store(false);
+        return nullptr;
+      }
+    }
+    return &lane;
+  }
+  return nullptr;
+}
+
+void StreamTimer::close(TimedLane& lane) noexcept {
+  const std::lock_guard own(lane.mutex_);
+  lane.of_ = nullptr;
+  lane.open_.store(false);
+}
+
+TimedSlot* StreamTimer::begin(TimedLane& lane, Stream stream) noexcept {
+  if (!lane.open_.load(std::memory_order_acquire)) return nullptr;
+  TimedSlot& slot =
+      lane.slots_[lane.next_.fetch_add(1, std::memory_order_relaxed) % TimedLane::kSlots];
+  auto state = TimedSlot::State::kFree;
+  if (!slot.state.compare_exchange_strong(state, TimedSlot::State::kTaken,
+                                          std::memory_order_acquire))
+    return nullptr;
+  if (driver_.load()->eventRecord(slot.start, stream) == 0) return &slot;
+  drop(slot);
+  return nullptr;
+}
+
+void StreamTimer::end(TimedSlot& slot, Stream stream, const nccl::CallNote& note) noexcept {
+  if (driver_.load()->eventRecord(slot.end, stream) != 0) return drop(slot);
+  slot.time = {note.taskKey, note.callIndex, note.asked, 0, 0};
+  slot.state.store(TimedSlot::State::kArmed, std::memory_order_release);
+}
+
+void StreamTimer::stop() noexcept {
+  stopped_.store(true);
+  const int64_t until = nowNs() + kLongestStopNs;
+  while (inDriver_.load() && nowNs() < until) nap(kBusyNapNs);
+}
+
+void StreamTimer::serve() noexcept {
+  pthread_setname_np(pthread_self(), "autoccl-timer");
+  int mode = Driver::kCaptureRelaxed;
+  bool relaxed = false;
+  while (!stopped_.load()) {
+    bool busy = false;
+    inDriver_.store(true);
+    if (!stopped_.load() && driver_.load() != nullptr) {
+      if (!relaxed) relaxed = driver_.load()->exchangeCaptureMode(&mode) == 0;
+      for (TimedLane& lane : lanes_) busy = visit(lane) || busy;
+    }
+    inDriver_.store(false);
+    nap(busy ? kBusyNapNs : kIdleNapNs);
+  }
+}
+
+/// True while a call of the lane is under way.
+bool StreamTimer::visit(TimedLane& lane) noexcept {
+  const std::lock_guard own(lane.mutex_);
+  if (lane.context_ == nullptr) return false;
+  const Driver& driver = *driver_.load();
+  if (driver.contextSetCurrent(lane.context_) != 0) return false;
+  bool busy = false;
+  for (TimedSlot& slot : lane.slots_) {
+    const auto state = slot.state.load(std::memory_order_acquire);
+    if (state == TimedSlot::State::kArmed) collect(lane, slot);
+    if (state == TimedSlot::State::kBare && lane.of_ != nullptr) makeEvents(slot);
+    const auto now = slot.state.load();
+    busy = busy || now == TimedSlot::State::kArmed || now == TimedSlot::State::kTaken;
+  }
+  if (lane.of_ == nullptr && !busy) freeEvents(lane);
+  driver.contextSetCurrent(nullptr);
+  return busy;
+}
+
+void StreamTimer::makeEvents(TimedSlot& slot) noexcept {
+  const Driver& driver = *driver_.load();
+  if (driver.eventCreate(&slot.start, 0) != 0) return;
+  if (driver.eventCreate(&slot.end, 0) != 0) {
+    driver.eventDestroy(slot.start);
+    return;
+  }
+  slot.state.store(TimedSlot::State::kFree, std::memory_order_release);
+}
+
+/// Events belong to a context, so a lane that ended gives its own back.
+void StreamTimer::freeEvents(TimedLane& lane) noexcept {
+  for (TimedSlot& slot : lane.slots_) {
+    auto state = TimedSlot::State::kFree;
+    if (!slot.state.compare_exchange_strong(state, TimedSlot::State::kTaken)) continue;
+    driver_.load()->eventDestroy(slot.start);
+    driver_.load()->eventDestroy(slot.end);
+    slot.state.store(TimedSlot::State::kBare);
+  }
+  lane.context_ = nullptr;
+}
+
+void StreamTimer::collect(TimedLane& lane, TimedSlot& slot) noexcept {
+  const Driver& driver = *driver_.load();
+  const int done = driver.eventQuery(slot.end);
+  if (done == Driver::kNotReady) return;
+  float milliseconds = 0;
+  if (done == 0 && driver.eventElapsedTime(&milliseconds, slot.start, slot.end) == 0 &&
+      milliseconds > 0 && lane.of_ != nullptr) {
+    slot.time.durationNs = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+    slot.time.finishedNs = nowNs();
+    report_(*lane.of_, slot.time);
+  }
+  drop(slot);
+}
+
+}  // namespace autoccl::preload
