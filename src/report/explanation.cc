@@ -51,8 +51,9 @@ std::string phases(const TaskRecord& task) {
   }
   std::string text;
   for (const std::string& phase : order)
-    text += (text.empty() ? "" : ", ") + phase + " " + std::to_string(counts[phase].first) +
-            " blocks of " + std::to_string(counts[phase].second) + " calls";
+    text += (text.empty() ? "" : ", ") + phase + " " + std::to_string(counts[phase].second) +
+            " calls in " + std::to_string(counts[phase].first) +
+            (counts[phase].first == 1 ? " block" : " blocks");
   return text.empty() ? "" : line("phases", text);
 }
 
@@ -66,7 +67,7 @@ std::string model(const TaskRecord& t) {
 }
 
 std::string convergence(const TaskRecord& t) {
-  if (t.convergedAtCall == 0) return line("state", t.state);
+  if (t.convergedAtCall == 0) return line("state", stateText(t));
   return line("state", t.state + " at call " + std::to_string(t.convergedAtCall) + " of " +
                            std::to_string(t.calls) + ", after " + figure(t.convergedAtSecond) +
                            " s");

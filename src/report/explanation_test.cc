@@ -18,7 +18,7 @@ TEST(Explanation, TellsDefaultWinnerIntervalAndRunnersUp) {
         "default      ring/simple/shm nc=1 nt=1 c=64K wait=futex, 300 us",
         "1.45x (1.41-1.49) from 24 fresh samples", "12 interleaved pairs", "of 5 configs tried",
         "twoshot/zero/shm nc=2 nt=1 c=64K wait=spin",
-        "phases       default 1 blocks of 4 calls, depth 4 blocks of 16 calls",
+        "phases       breadth 4 calls in 1 block, depth 16 calls in 4 blocks",
         "alpha 4.50 us, 6.25 GB/s"})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
 }

@@ -42,11 +42,14 @@ page::Card stepCard(const RunRecord& r) {
     return {"Step time", "-", r.steps.empty() ? "no steps were seen" : "too few steps to compare",
             ""};
   const double change = r.tunedStepMs / r.defaultStepMs - 1;
-  return {"Step time", signedPercent(change),
-          figure(r.defaultStepMs) + " to " + figure(r.tunedStepMs) + " ms",
-          change <= -0.01  ? "good"
-          : change >= 0.01 ? "bad"
-                           : ""};
+  const std::string times = figure(r.defaultStepMs) + " to " + figure(r.tunedStepMs) + " ms";
+  const bool tuned = std::any_of(r.tasks.begin(), r.tasks.end(),
+                                 [](const auto& t) { return t.config != t.defaultConfig; });
+  if (!tuned)
+    return {"Step time", signedPercent(change), times + "; all by the default, so this is chance",
+            ""};
+  const char* tone = change <= -0.01 ? "good" : change >= 0.01 ? "bad" : "";
+  return {"Step time", signedPercent(change), times, tone};
 }
 
 page::Card bestCard(const RunRecord& r) {
@@ -133,12 +136,13 @@ std::string search(const RunRecord& r) {
                                       {"spent on losing trials", amount(t.lostUs / 1000) + " ms"},
                                       {"saved since", amount(t.savedUs / 1000) + " ms"}});
     if (!t.history.empty()) inside += page::figures(searchPlots(t));
-    body += page::fold(toText(t.task), gain + ", " + t.state, inside, i < 2);
+    body += page::fold(toText(t.task), gain + ", " + stateText(t), inside, i < 2);
   }
   return page::section(
       "search", "The search, task by task",
-      "Every dot is a block of measured calls: green won, red failed or was rejected, "
-      "grey was measured only. Point at one for its config.",
+      "Every dot is a block of measured calls. Green: the best so far, or accepted on fresh calls. "
+      "Orange: not the best. Red: rejected on fresh calls, or failed. Grey: the default, for "
+      "comparison. Point at one for its config.",
       body);
 }
 
@@ -162,10 +166,16 @@ std::string fits(const RunRecord& r) {
       page::table(t));
 }
 
+/// "18.2 to 26.5", or one figure where both are the same.
+std::string change(double before, double after) {
+  const std::string from = figure(before), to = figure(after);
+  return from == to ? to : from + " to " + to;
+}
+
 std::string allTasks(const RunRecord& r) {
-  page::Table t{{"task", "calls", "default us", "tuned us", "gain (95 %)", "algbw default",
-                 "algbw tuned", "busbw default", "busbw tuned", "state", "config"},
-                {false, true, true, true, false, true, true, true, true, false, false},
+  page::Table t{{"task", "calls", "default us", "tuned us", "gain (95 %)", "algbw", "busbw",
+                 "state", "config"},
+                {false, true, true, true, false, true, true, false, false},
                 {}};
   for (const TaskRecord* task : byGain(r)) {
     const Rates before = ratesOf(task->task, task->defaultUs),
@@ -173,12 +183,13 @@ std::string allTasks(const RunRecord& r) {
     t.rows.push_back({toText(task->task), std::to_string(task->calls), figure(task->defaultUs),
                       figure(task->tunedUs),
                       gainText(task->gain, task->gainLow, task->gainHigh, task->confirmSamples > 0),
-                      figure(before.algbw), figure(after.algbw), figure(before.busbw),
-                      figure(after.busbw), task->state, toText(task->config)});
+                      change(before.algbw, after.algbw), change(before.busbw, after.busbw),
+                      stateText(*task), toText(task->config)});
   }
   return page::section(
       "tasks", "All tasks",
-      "Bandwidths in GB/s (10^9 bytes a second): algbw is bytes by time, busbw that times "
+      "Bandwidths in GB/s (10^9 bytes a second), default to tuned: algbw is bytes by time, busbw "
+      "that times "
       "2(n-1)/n for AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, 1 else.",
       page::table(t));
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "report/svg.h"
 #include "store/testing/sample_record.h"
 
 namespace autoccl {
@@ -64,6 +65,31 @@ TEST(RunReport, TextFromARecordStaysText) {
   EXPECT_EQ(countOf(dom, "<img"), 0u);
   EXPECT_NE(dom.find("&lt;script&gt;alert(1)"), dom.npos);
   EXPECT_NE(dom.find("&lt;b&gt;bold&lt;/b&gt; &amp; more"), dom.npos);
+}
+
+TEST(RunReport, EveryVerdictHasItsColourInTheSearchsPath) {
+  RunRecord record = sampleRecord();
+  record.tasks.resize(1);
+  record.tasks[0].history[4].verdict = "rejected";
+  const std::string page = runReportHtml(record);
+  // Once in the convergence and once in each of the three paths; grey also draws other things.
+  const auto dots = [&](const char* color) {
+    size_t found = 0;
+    const std::string mark = std::string("fill=\"") + color + "\"";
+    for (size_t at = page.find(mark); at != page.npos; at = page.find(mark, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(dots(ink::kLost), 4u);
+  EXPECT_EQ(dots(ink::kBad), 4u);
+  EXPECT_GE(dots(ink::kDefault), 4u);
+}
+
+TEST(RunReport, WhereNothingWasTunedTheStepIsNeitherGoodNorBad) {
+  RunRecord record = sampleRecord();
+  EXPECT_NE(runReportHtml(record).find("card good\"><div class=\"name\">Step time"),
+            std::string::npos);
+  for (TaskRecord& t : record.tasks) t.config = t.defaultConfig;
+  EXPECT_NE(runReportHtml(record).find("all by the default, so this is chance"), std::string::npos);
 }
 
 TEST(RunReport, NothingIsLoadedFromOutside) {

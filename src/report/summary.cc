@@ -39,7 +39,7 @@ std::string taskTable(const RunRecord& record, size_t width) {
   for (size_t i = 0; i < std::min(tasks.size(), kSummaryTasks); ++i) {
     const TaskRecord& t = *tasks[i];
     table.row({toText(t.task), std::to_string(t.calls), figure(t.defaultUs), figure(t.tunedUs),
-               gainText(t.gain, t.gainLow, t.gainHigh, t.confirmSamples > 0), t.state,
+               gainText(t.gain, t.gainLow, t.gainHigh, t.confirmSamples > 0), stateText(t),
                toText(t.config) + (t.config == t.defaultConfig ? " (default)" : "")});
   }
   std::string text = table.text(width);
@@ -94,8 +94,15 @@ uint64_t callsOf(const RunRecord& r) {
 
 }  // namespace
 
+std::string stateText(const TaskRecord& t) {
+  if (t.state != "warm-up" || t.calls >= t.warmupCalls) return t.state;
+  return t.state + ", " + std::to_string(t.calls) + " of " + std::to_string(t.warmupCalls) +
+         " calls seen";
+}
+
 std::string gainText(double gain, double low, double high, bool confirmed) {
   if (!confirmed) return "-";
+  if (low == high) return factor(gain);  // the default stays
   return factor(gain) + format(" (%.2f-%.2f)", low, high);
 }
 

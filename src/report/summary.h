@@ -18,7 +18,10 @@ inline constexpr size_t kSummaryTasks = 24;
 /// best confirmed gain. `before` may be an empty record.
 [[nodiscard]] std::string progressText(const RunRecord& before, const RunRecord& now);
 
-/// "1.45x (1.41-1.49)"; without the interval where nothing was confirmed.
+/// The task's state; of one in warm-up also what it waits for: "warm-up, 2 of 17 calls seen".
+[[nodiscard]] std::string stateText(const TaskRecord& task);
+
+/// "1.45x (1.41-1.49)"; "1.00x" where the default stays; "-" where nothing was confirmed.
 [[nodiscard]] std::string gainText(double gain, double low, double high, bool confirmed);
 
 }  // namespace autoccl

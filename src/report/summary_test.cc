@@ -18,6 +18,12 @@ TEST(Summary, ShowsEveryTaskWithItsGainAndInterval) {
   EXPECT_TRUE(has(text, "twoshot/zero/shm nc=2 nt=1 c=128K wait=spin")) << text;
 }
 
+TEST(Summary, WhereTheDefaultStaysTheGainHasNoInterval) {
+  EXPECT_EQ(gainText(1, 1, 1, true), "1.00x");
+  EXPECT_EQ(gainText(1.2, 1.1, 1.3, true), "1.20x (1.10-1.30)");
+  EXPECT_EQ(gainText(1, 1, 1, false), "-");
+}
+
 TEST(Summary, SaysWhatTuningCostAndBrought) {
   const std::string text = summaryText(sampleRecord());
   EXPECT_TRUE(has(text, "21.0 ms, 0.88 % of 2400 ms of communication (budget 2 %)")) << text;
@@ -32,6 +38,14 @@ TEST(Summary, AShortRunSaysThatTuningHadNotFinished) {
   record.tasks[0].confirmSamples = 0;
   record.convergedAtCall = 0;
   EXPECT_TRUE(has(summaryText(record), "2 of 3 tasks; tuning had not finished"));
+}
+
+TEST(Summary, ATaskWithTooFewCallsSaysHowManyItNeeds) {
+  RunRecord record = sampleRecord();
+  record.tasks[0].state = "warm-up";
+  record.tasks[0].calls = 2;
+  record.tasks[0].warmupCalls = 17;
+  EXPECT_TRUE(has(summaryText(record), "warm-up, 2 of 17 calls seen")) << summaryText(record);
 }
 
 TEST(Summary, AJobWithoutCallsGetsNoEmptyTable) {

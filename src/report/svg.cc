@@ -138,7 +138,7 @@ void measure(const Plot& plot, Extent& xs, Extent& ys) {
 
 std::string tickText(double v) {
   char text[32];
-  const char* form = std::fabs(v) >= 1e4 && std::fabs(v) < 1e9 ? "%.0f" : "%.4g";
+  const char* form = std::fabs(v) >= 9999.5 && std::fabs(v) < 1e9 ? "%.0f" : "%.4g";
   std::snprintf(text, sizeof text, form, std::fabs(v) < 1e-12 ? 0 : v);
   return text;
 }

@@ -18,6 +18,7 @@ inline constexpr const char* kTuned = "#0b6e99";
 inline constexpr const char* kAccent = "#d9730d";
 inline constexpr const char* kGood = "#3a8f5c";
 inline constexpr const char* kBad = "#c4473d";
+inline constexpr const char* kLost = "#e5b48a";
 inline constexpr const char* kText = "#3b4252";
 inline constexpr const char* kFaint = "#e3e7ed";
 /// Colour of the i-th of many series.

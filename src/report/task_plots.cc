@@ -57,7 +57,8 @@ PlotPoint ratePoint(const TaskRecord& t, double us, const Config& config) {
 const char* colorOf(const HistoryEntry& h) {
   if (h.verdict == "failed" || h.verdict == "rejected" || h.verdict == "rolled back")
     return ink::kBad;
-  if (h.verdict == "win" || h.verdict == "accepted") return ink::kGood;
+  if (h.verdict == "win" || h.verdict == "accepted" || h.verdict == "kept") return ink::kGood;
+  if (h.verdict == "lose") return ink::kLost;
   return ink::kDefault;
 }
 

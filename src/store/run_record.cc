@@ -26,7 +26,7 @@ Json writeTaskRecord(const TaskRecord& t) {
   Json object = Json::object();
   object.add("task", toText(t.task)).add("communicator", t.communicator);
   writeTask(object, t.task);
-  object.add("calls", t.calls).add("state", t.state);
+  object.add("calls", t.calls).add("warmup_calls", t.warmupCalls).add("state", t.state);
   object.add("default_us", t.defaultUs).add("tuned_us", t.tunedUs);
   object.add("default_se", t.defaultSe).add("tuned_se", t.tunedSe);
   object.add("gain", t.gain).add("gain_low", t.gainLow).add("gain_high", t.gainHigh);
@@ -112,6 +112,7 @@ TaskRecord readTaskRecord(const Json& json, const std::string& file) {
   t.task = readTask(f);
   if (name != toText(t.task)) f.fail("task", "contradicts the members beside it");
   t.calls = f.count("calls");
+  t.warmupCalls = f.count("warmup_calls");
   t.state = readWord(f, "state", kTaskStates);
   t.defaultUs = f.number("default_us");
   t.tunedUs = f.number("tuned_us");

@@ -18,8 +18,8 @@ struct HistoryEntry {
   int calls = 0;
   int samples = 0;       // usable ones
   double medianUs = 0;   // 0 where all failed
-  std::string phase;     // "default", "breadth", "depth", "confirm", "drift", "serve"
-  std::string verdict;   // "", "win", "lose", "failed", "accepted", "rejected", "rolled back"
+  std::string phase;     // "breadth", "depth", "polish", "search", "confirm", "drift", "step"
+  std::string verdict;   // as TrialRecord's in tune/task_status.h; docs/formats.md lists them
   uint64_t version = 0;  // of the committed table that carried it
   double second = 0;     // since the communicator's start
 };
@@ -28,6 +28,7 @@ struct TaskRecord {
   Task task;
   std::string communicator;  // its name
   uint64_t calls = 0;        // all calls of the run
+  uint64_t warmupCalls = 0;  // before these no trial begins
   std::string
       state;  // "warm-up", "searching", "confirming", "converged", "paused", "off", "quarantined"
   Config defaultConfig;

@@ -66,7 +66,7 @@ void TaskTuner::charge(Budget& budget) {
   }
 }
 
-void TaskTuner::record(const std::string& verdict, int64_t nowNs) {
+void TaskTuner::record(int64_t nowNs) {
   for (size_t t = 0; t < round_->trials().size(); ++t) {
     const std::vector<double> us = round_->times(t);
     TrialRecord r;
@@ -76,14 +76,22 @@ void TaskTuner::record(const std::string& verdict, int64_t nowNs) {
     r.samples = static_cast<int>(us.size());
     r.medianUs = median(us);
     r.phase = phase_;
-    r.verdict = round_->anyFailed(t) ? "failed" : verdict;
+    if (round_->anyFailed(t)) r.verdict = "failed";
     r.version = round_->version();
     r.second = double(nowNs - start_.nowNs) / kNsPerSecond;
     status_.history.push_back(std::move(r));
   }
+  unjudged_ += round_->trials().size();
   if (status_.history.size() > options_.maxHistory)
     status_.history.erase(status_.history.begin(),
                           status_.history.end() - std::ptrdiff_t(options_.maxHistory));
+}
+
+void TaskTuner::judge(const std::function<std::string(const Config&)>& verdictOf) {
+  const size_t count = std::min(unjudged_, status_.history.size());
+  for (auto r = status_.history.end() - std::ptrdiff_t(count); r != status_.history.end(); ++r)
+    if (r->verdict.empty() && r->config != space_.fallback) r->verdict = verdictOf(r->config);
+  unjudged_ = 0;
 }
 
 void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowNs) {
@@ -95,7 +103,9 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
     const Config& c = round_->trials()[t].config;
     if (!round_->times(t).empty() && proven_.insert(c).second) justProven_.push_back(c);
     if (!round_->times(t).empty()) continue;
-    if (faulty_.contains(c) && allowed(c)) quarantine(c);
+    if (!faulty_.contains(c) || !allowed(c) || c == space_.fallback) continue;
+    status_.failedHere.push_back(c);
+    quarantine(c);
   }
   if (stepCheck_)
     finishStepCheck(steps, nowNs);
@@ -106,15 +116,17 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
   else {
     const auto samples = round_->samples();
     heard_.insert(heard_.end(), samples.begin(), samples.end());
-    record("", nowNs);
+    record(nowNs);
     if (queue_.empty()) finishSearchRound();
   }
   round_.reset();
 }
 
 void TaskTuner::finishSearchRound() {
+  if (!policy_) return;  // a config that failed in this round has re-opened the search
   policy_->tell(heard_);
   heard_.clear();
+  judge([best = policy_->best()](const Config& c) { return c == best ? "win" : "lose"; });
   if (const auto fit = policy_->model()) {
     status_.modelAlphaUs = fit->parameters.startUs0;
     status_.modelBetaGBps = fit->parameters.peak0 / 1e3;
@@ -130,9 +142,10 @@ void TaskTuner::finishConfirmation(const StepTable& steps, int64_t nowNs) {
     if (round_->anyFailed(t)) failed.push_back(round_->trials()[t].config);
   }
   confirmation_->tell(times, failed);
-  if (!confirmation_->outcome()) return record("", nowNs);
+  record(nowNs);
+  if (!confirmation_->outcome()) return;
   const Confirmed found = *confirmation_->outcome();
-  record(found.choice == confirmation_->candidate() ? "accepted" : "rejected", nowNs);
+  judge([&](const Config& c) { return c == found.choice ? "accepted" : "rejected"; });
   const bool tuned = found.choice != space_.fallback;
   if (!tuned && !policy_ && start_.known && status_.reopened == 0) {
     start_.known.reset();  // the profile's choice did not hold: search
@@ -153,7 +166,8 @@ void TaskTuner::finishConfirmation(const StepTable& steps, int64_t nowNs) {
 void TaskTuner::finishStepCheck(const StepTable& steps, int64_t nowNs) {
   const StepCheck::Finding finding = stepCheck_->judge(steps);
   stepCheck_.reset();
-  record(finding.passed ? "accepted" : "rejected", nowNs);
+  record(nowNs);
+  judge([&](const Config&) { return finding.passed ? "accepted" : "rejected"; });
   Confirmed found = *pendingSteps_;
   pendingSteps_.reset();
   if (!finding.passed) {
@@ -203,7 +217,8 @@ void TaskTuner::finishDrift(int64_t nowNs) {
   const DriftWatch::Finding finding = drift_.tell(times, status_.calls);
   status_.detectable = drift_.detectable();
   const bool back = finding == DriftWatch::Finding::kSlower;
-  record(back ? "rolled back" : "kept", nowNs);
+  record(nowNs);
+  judge([back](const Config&) { return back ? "rolled back" : "kept"; });
   if (back) rollBack("it had become slower than the default");
 }
 

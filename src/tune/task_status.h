@@ -26,10 +26,13 @@ struct TrialRecord {
   Config config;
   uint64_t fromCall = 0;
   int calls = 0;
-  int samples = 0;       // usable ones
-  double medianUs = 0;   // 0 where all failed
-  std::string phase;     // "breadth", "depth", "polish", "search", "confirm", "drift", "step"
-  std::string verdict;   // "", "failed", "accepted", "rejected", "kept", "rolled back"
+  int samples = 0;      // usable ones
+  double medianUs = 0;  // 0 where all failed
+  std::string phase;    // "breadth", "depth", "polish", "search", "confirm", "drift", "step"
+  /// "win", "lose": the best of the search after this round, or not; "accepted", "rejected": by a
+  /// confirmation or step check; "kept", "rolled back": by a drift check; "failed"; "" for the
+  /// default's blocks, which only serve the comparison, and for what was not judged yet.
+  std::string verdict;
   uint64_t version = 0;  // of the committed table that carried it
   double second = 0;     // since the communicator's first call
 };
@@ -41,6 +44,7 @@ struct TaskStatus {
   uint64_t taskKey = 0;
   TaskState state = TaskState::kWarmUp;
   uint64_t calls = 0;             // told so far, of any config
+  uint64_t warmupCalls = 0;       // before these no trial begins
   uint64_t measuredCalls = 0;     // of these, asked for by the search and its confirmation
   uint64_t missingSamples = 0;    // asked for and never told
   uint64_t discardedSamples = 0;  // failed, or another config in effect than asked
@@ -58,11 +62,12 @@ struct TaskStatus {
   double lostUs = 0;                              // trials slower than what would have served
   double savedUs = 0;                             // against the default since a tuned config serves
   uint64_t breakEvenCall = 0, breakEvenStep = 0;  // first at which savedUs >= lostUs; 0: not yet
-  double modelAlphaUs = 0;   // start cost of a round of chunks in the fitted model
-  double modelBetaGBps = 0;  // its asymptotic bandwidth
-  double modelResidual = 0;  // relative error of the fit; 0: no model
-  int reopened = 0;          // how often a change re-opened the search
-  std::vector<Config> quarantined;
+  double modelAlphaUs = 0;          // start cost of a round of chunks in the fitted model
+  double modelBetaGBps = 0;         // its asymptotic bandwidth
+  double modelResidual = 0;         // relative error of the fit; 0: no model
+  int reopened = 0;                 // how often a change re-opened the search
+  std::vector<Config> quarantined;  // never tried again, nor larger ones
+  std::vector<Config> failedHere;   // of these, the ones that failed in this run
   std::vector<TrialRecord> history;
 };
 

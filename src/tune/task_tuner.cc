@@ -41,6 +41,7 @@ TaskTuner::TaskTuner(const TunerOptions& options, Space space, Start start)
   status_.taskKey = start_.key;
   status_.defaultConfig = status_.config = space_.fallback;
   status_.decidedBy = "the default, until something has been measured";
+  status_.warmupCalls = static_cast<uint64_t>(options_.warmupCalls) + kDefaultSamples;
   proven_.insert(space_.fallback);
   space_.valid = [inner = space_.valid, bad = forbidden_](const Config& c) {
     return inner(c) &&
@@ -139,6 +140,7 @@ void TaskTuner::reopen(const std::string& remark) {
   policy_.reset();
   queue_.clear();
   heard_.clear();
+  unjudged_ = 0;
 }
 
 void TaskTuner::startSearch(const std::vector<Config>& neighbours) {

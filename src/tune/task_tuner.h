@@ -68,7 +68,10 @@ class TaskTuner {
   void reopen(const std::string& remark);
   void rollBack(const std::string& why);
   void charge(Budget& budget);
-  void record(const std::string& verdict, int64_t nowNs);
+  /// Adds the round's blocks to the history. They have no verdict yet, unless they failed.
+  void record(int64_t nowNs);
+  /// The verdict on every block since the last judgement, by its config.
+  void judge(const std::function<std::string(const Config&)>& verdictOf);
   [[nodiscard]] double usOf(const TimedCall& c) const;
   [[nodiscard]] double predictedExtraUs(const Trial& t) const;
   [[nodiscard]] std::vector<Trial> affordable(const Budget& budget, double stepUs);
@@ -89,6 +92,7 @@ class TaskTuner {
   std::vector<Sample> heard_;   // samples of the policy's present block
   std::optional<Round> round_;  // published
   std::string phase_;
+  size_t unjudged_ = 0;  // blocks at the end of the history
   std::optional<Confirmation> confirmation_;
   std::optional<StepCheck> stepCheck_;
   std::optional<Confirmed> pendingSteps_;  // accepted by time, waiting for the steps' word

@@ -397,6 +397,59 @@ TEST(Tuner, BeyondItsTableTasksRunTheDefault) {
   EXPECT_EQ(job.tuner.totals().tasksRefused, 1u);
 }
 
+TEST(Tuner, SaysHowManyCallsItsWarmUpTakes) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  const auto needed = static_cast<int>(job.status().warmupCalls);
+  job.run(needed - 1);
+  EXPECT_EQ(job.status().state, TaskState::kWarmUp);
+  job.run(1);
+  EXPECT_EQ(job.status().state, TaskState::kSearching);
+}
+
+TEST(Tuner, EveryBlockOfAFinishedSearchHasItsVerdictAndTheDefaultsHaveNone) {
+  Job job(generous(), smallSpace(), smallUs);
+  job.begin(taskOf(1 << 20));
+  while (job.status().state != TaskState::kConverged) job.run(1);
+  std::map<std::string, std::map<std::string, int>> counts;  // verdicts by phase
+  for (const TrialRecord& r : job.status().history) {
+    const bool confirmed = r.phase == "confirm";
+    ++counts[confirmed ? "confirm" : "search"][r.verdict];
+    EXPECT_EQ(r.verdict.empty(), r.config == smallSpace().fallback) << toText(r.config);
+    if (confirmed && !r.verdict.empty()) {
+      EXPECT_EQ(r.verdict, r.config == job.status().config ? "accepted" : "rejected");
+    }
+  }
+  EXPECT_GT(counts["search"]["win"], 0);
+  EXPECT_GT(counts["search"]["lose"], counts["search"]["win"]) << "most trials are not the best";
+  EXPECT_GT(counts["confirm"]["accepted"], 0);
+}
+
+TEST(Tuner, AFaultBelowTheChoiceRollsBackAndTheSearchGoesOn) {
+  double factor = 1;
+  Config faulty;
+  Job job(generous(), smallSpace(),
+          [&](const Task& t, const Config& c) { return smallUs(t, c) * factor; });
+  job.begin(taskOf(1 << 20));
+  job.run(2500);
+  const Config choice = job.status().config;
+  ASSERT_NE(choice, smallSpace().fallback);
+  job.disturb = [&](TimedCall& c) {
+    const bool smaller = c.inEffect != choice && atLeast(choice, c.inEffect);
+    if (!smaller) return;
+    c.failed = true;
+    faulty = c.inEffect;
+  };
+  factor = 3;  // re-opens the search
+  job.run(4000);
+  const TaskStatus status = job.status();
+  ASSERT_FALSE(status.failedHere.empty());
+  EXPECT_NE(std::find(status.failedHere.begin(), status.failedHere.end(), faulty),
+            status.failedHere.end());
+  for (const Config& c : status.failedHere) EXPECT_FALSE(atLeast(status.config, c));
+  EXPECT_EQ(status.state, TaskState::kConverged);
+}
+
 TEST(Tuner, HistoryIsBounded) {
   TunerOptions options = generous();
   options.maxHistory = 10;

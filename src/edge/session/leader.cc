@@ -35,6 +35,7 @@ TaskRecord toRecord(const TaskStatus& s, const std::string& communicator) {
   r.task = s.task;
   r.communicator = communicator;
   r.calls = s.calls;
+  r.warmupCalls = s.warmupCalls;
   r.state = toText(s.state);
   r.defaultConfig = s.defaultConfig;
   r.config = s.config;
@@ -59,6 +60,18 @@ TaskRecord toRecord(const TaskStatus& s, const std::string& communicator) {
     r.history.push_back({t.config, t.fromCall, t.calls, t.samples, t.medianUs, t.phase, t.verdict,
                          t.version, t.second});
   return r;
+}
+
+std::vector<std::string> quarantineNotes(const TaskStatus& s) {
+  std::vector<std::string> notes;
+  for (const Config& c : s.quarantined) {
+    const bool here = std::find(s.failedHere.begin(), s.failedHere.end(), c) != s.failedHere.end();
+    notes.push_back(toText(s.task) + ": " + toText(c) +
+                    (here ? " failed in this run"
+                          : " was in flight when an earlier run ended, or failed in it") +
+                    "; it and larger ones are not tried");
+  }
+  return notes;
 }
 
 std::string sentence(const TablePlan& plan, uint64_t fromCall, uint64_t version) {
@@ -221,10 +234,7 @@ RunRecord Leader::record() const {
   record.ranks = rankRecords();
   for (const TaskStatus& s : tuner_.status()) {
     record.tasks.push_back(toRecord(s, options_.communicatorName));
-    for (const Config& c : s.quarantined)
-      record.notes.push_back(
-          toText(s.task) + ": " + toText(c) +
-          " was in flight when an earlier run ended; it and larger ones are not tried");
+    for (const std::string& note : quarantineNotes(s)) record.notes.push_back(note);
   }
   addSums(record);
   if (const auto why = agreement_.off()) record.notes.push_back("tuning is off: " + *why);

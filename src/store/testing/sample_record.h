@@ -51,8 +51,8 @@ namespace autoccl {
     h.fromCall = call;
     h.calls = h.samples = 4;
     h.medianUs = defaultUs / (1 + (gain - 1) * (factor - 1) / 0.5);
-    h.phase = call == 5 ? "default" : "depth";
-    h.verdict = factor > 1 ? "win" : "lose";
+    h.phase = call == 5 ? "breadth" : "depth";
+    if (factor != 1) h.verdict = factor > 1 ? "win" : "lose";
     h.version = call / 5;
     h.second = 0.01 * static_cast<double>(call);
     t.history.push_back(h);
