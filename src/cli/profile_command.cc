@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <memory>
 
 #include "base/error.h"
@@ -10,12 +12,14 @@
 #include "report/text_table.h"
 #include "store/json.h"
 #include "store/machine.h"
+#include "store/nccl/exchange.h"
 
 namespace autoccl::cli {
 namespace {
 
 struct Options {
-  std::string file, other, json;
+  std::string file, other, json, format = "nccl-rules", out = "-";
+  int ranks = 0;
 };
 
 std::string profileTable(const Profile& profile) {
@@ -65,6 +69,73 @@ void diff(const Options& o) {
          "the same choices\n");
 }
 
+/// A form in which NCCL can be given what was learned.
+struct ExportFormat {
+  std::string_view name;
+  std::string (*write)(const Profile& profile);
+};
+
+std::string writeNcclRules(const Profile& profile) {
+  std::vector<std::string> left;
+  const std::vector<nccl::Rule> rules = nccl::rulesOf(profile, left);
+  for (const std::string& reason : left) std::fprintf(stderr, "no rule: %s\n", reason.c_str());
+  return nccl::writeRules(rules);
+}
+
+constexpr std::array<ExportFormat, 3> kExportFormats = {{{"nccl-rules", writeNcclRules},
+                                                         {"nccl-env", nccl::environmentOf},
+                                                         {"nccl-call", nccl::callConfigsOf}}};
+
+void exportTo(const Options& o) {
+  std::string known;
+  for (const ExportFormat& f : kExportFormats) {
+    if (f.name == o.format)
+      return writeText(f.write(readProfileFile(profilePathOr(o.file))), o.out);
+    known += (known.empty() ? "" : ", ") + std::string(f.name);
+  }
+  throw Error(ErrorCode::kUsage, "--format: '" + o.format + "' is not known", "known are " + known);
+}
+
+/// Choices to be tried first; whatever was measured already stays.
+void importFrom(const Options& o) {
+  const Machine machine = readMachine();
+  const std::string path = profilePathOr(o.out == "-" ? "" : o.out);
+  LoadedProfile loaded = loadProfile(path, fingerprintOf(machine), toText(machine));
+  if (!loaded.note.empty()) throw Error(ErrorCode::kInput, loaded.note, "give another --output");
+  const auto rules = nccl::readRules(readInput(o.file), o.file);
+  int taken = 0;
+  for (const ProfileEntry& e : nccl::entriesOf(rules, o.ranks, "imported from " + o.file)) {
+    if (loaded.profile.find(e.task) != nullptr) continue;
+    loaded.profile.entries.push_back(e);
+    ++taken;
+  }
+  saveProfile(loaded.profile, path);
+  writeText(std::to_string(rules.size()) + " rules gave " + std::to_string(taken) +
+                " choices to try first, in " + path + "\n",
+            "-");
+}
+
+void addExchange(CLI::App& app, const std::shared_ptr<Options>& o) {
+  CLI::App* exporting = app.add_subcommand("export", "Write what was won in a form NCCL takes.");
+  exporting->add_option("FILE", o->file, "Default: this machine's profile.")->type_name("FILE");
+  exporting
+      ->add_option("--format", o->format,
+                   "nccl-rules (CSV of NCCL's example tuner), nccl-env (NCCL_ALGO and NCCL_PROTO), "
+                   "nccl-call (selections for NCCL 2.31's per-call configs).")
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  exporting->add_option("--output", o->out, "Default: stdout (-).")->type_name("FILE");
+  exporting->callback([o] { exportTo(*o); });
+  CLI::App* importing = app.add_subcommand(
+      "import", "Take a tuner's rule file (CSV) into a profile, as choices to try first.");
+  importing->add_option("FILE", o->file, "The rules.")->required()->type_name("FILE");
+  importing->add_option("--ranks", o->ranks, "For rules that hold for any number of ranks.")
+      ->type_name("N");
+  importing->add_option("--output", o->out, "The profile. Default: this machine's.")
+      ->type_name("FILE");
+  importing->callback([o] { importFrom(*o); });
+}
+
 void addJson(CLI::App& app, Options& o) {
   app.add_option("--json", o.json, "Writes the result as JSON (- is stdout, instead of text).")
       ->type_name("FILE");
@@ -88,6 +159,7 @@ void addProfile(CLI::App& app) {
   showing->callback([o] { show(*o); });
   linting->callback([o] { lint(*o); });
   comparing->callback([o] { diff(*o); });
+  addExchange(app, o);
 }
 
 }  // namespace autoccl::cli

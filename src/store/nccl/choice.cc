@@ -68,13 +68,18 @@ struct List {
     return enabled;
   }
 
-  void apply(std::string_view text, std::array<std::array<bool, N>, 5>& table) const {
+  /// Returns which functions the list speaks of.
+  std::array<bool, 5> apply(std::string_view text,
+                            std::array<std::array<bool, N>, 5>& table) const {
+    std::array<bool, 5> spokenOf{};
     bool first = true;
     for (const std::string& entry : parts(text, ';')) {
       const std::vector<std::string> sides = parts(entry, ':');
       if (sides.size() < 2) {
         if (!first) refuse("'" + entry + "' has no function", "only the first entry may lack one");
-        if (!sides.empty()) table.fill(row(sides[0]));
+        if (sides.empty()) continue;
+        table.fill(row(sides[0]));
+        spokenOf.fill(true);
       } else {
         const int function = version >= kStrictLists ? indexOf(kFunctions, sides[0]) : -1;
         if (function < 0)
@@ -82,9 +87,11 @@ struct List {
                  version >= kStrictLists ? "allowed are " + listed(kFunctions)
                                          : "releases before 2.24 take one list for all functions");
         table[static_cast<size_t>(function)] = row(sides[1]);
+        spokenOf[static_cast<size_t>(function)] = true;
       }
       first = false;
     }
+    return spokenOf;
   }
 };
 
@@ -141,8 +148,10 @@ Enabled enabledBy(std::string_view algo, std::string_view proto, int version) {
   Enabled enabled;
   for (auto& row : enabled.algorithms) row.fill(true);
   for (auto& row : enabled.protocols) row.fill(true);
-  List<7>{"NCCL_ALGO", kAlgorithms, version}.apply(algo, enabled.algorithms);
-  List<3>{"NCCL_PROTO", kProtocols, version}.apply(proto, enabled.protocols);
+  (void)List<7>{"NCCL_ALGO", kAlgorithms, version}.apply(algo, enabled.algorithms);
+  const auto listed = List<3>{"NCCL_PROTO", kProtocols, version}.apply(proto, enabled.protocols);
+  for (size_t f = 0; f < listed.size(); ++f)
+    enabled.ll128Forced[f] = listed[f] && enabled.protocols[f][1];
   const bool algoNames = namesFunctionsOnly(algo), protoNames = namesFunctionsOnly(proto);
   if (version >= kPrefixLeavesRest && algoNames != protoNames && !algo.empty() && !proto.empty()) {
     if (algoNames) dropUnnamed(algo, enabled.algorithms);

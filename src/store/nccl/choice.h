@@ -23,6 +23,9 @@ inline constexpr int kPrefixLeavesRest = 23100;  // from here a list of prefixes
 struct Enabled {
   std::array<std::array<bool, 7>, 5> algorithms{};
   std::array<std::array<bool, 3>, 5> protocols{};
+  /// LL128 is on for the function because the list says so, by naming it or by excluding others:
+  /// then NCCL uses it where it is not safe too. Unset, NCCL decides.
+  std::array<bool, 5> ll128Forced{};
 
   /// The function has an algorithm that NCCL implements for it and a protocol of that algorithm.
   [[nodiscard]] bool usable(int function) const;

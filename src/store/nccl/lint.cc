@@ -179,10 +179,10 @@ class Linter {
           "nothing is left for " + off +
               (version_ >= kStrictLists ? ": such a call fails" : ": NCCL falls back in silence"),
           "begin with an entry for all functions, for example NCCL_ALGO=ring,tree;allreduce:tree");
-    if (proto != nullptr && forcesLl128(proto->value, *left))
+    if (proto != nullptr && forcesLl128(*left))
       add(proto->where, "NCCL_PROTO=" + proto->value + " forces LL128",
           "where a path does not keep 128-byte stores whole, data is corrupted without an error",
-          "leave LL128 to NCCL, which enables it where it is safe; exclude others with ^ instead");
+          "write LL,Simple or ^LL128, or unset it: then NCCL uses LL128 where it is safe");
   }
 
   void pipe(const Setting* s) {
@@ -213,10 +213,8 @@ class Linter {
     return text;
   }
 
-  /// Named without being excluded, somewhere.
-  static bool forcesLl128(const std::string& value, const Enabled& left) {
-    return value.find('^') == std::string::npos &&
-           std::ranges::any_of(left.protocols, [](const auto& row) { return row[1]; });
+  static bool forcesLl128(const Enabled& left) {
+    return std::ranges::any_of(left.ll128Forced, [](bool forced) { return forced; });
   }
 
   const Sources& sources_;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "store/nccl/choice.h"
+#include "store/nccl/exchange.h"
 #include "store/nccl/lint.h"
 #include "store/nccl/log.h"
 #include "store/nccl/rules.h"
@@ -101,7 +102,9 @@ TEST(NcclLint, WhatCanDeadlockCorruptOrHideAFaultIsSaid) {
   EXPECT_EQ(lintText({{"NCCL_P2P_USE_CUDA_MEMCPY", "0"}}), "");
   EXPECT_TRUE(contains(lintText({{"NCCL_IGNORE_NET_MISMATCH", "1"}}), "hang later"));
   EXPECT_TRUE(contains(lintText({{"NCCL_PROTO", "LL128"}}), "corrupted"));
+  EXPECT_TRUE(contains(lintText({{"NCCL_PROTO", "^LL"}}), "corrupted"));  // leaves LL128 on
   EXPECT_EQ(lintText({{"NCCL_PROTO", "^LL128"}}), "");
+  EXPECT_EQ(lintText({{"NCCL_PROTO", "LL,Simple"}}), "");
 }
 
 TEST(NcclLint, PluginPathsAreCheckedAgainstTheRelease) {
@@ -200,6 +203,76 @@ TEST(NcclRules, LintFindsGapsOverlapsAndWhatNoCallReaches) {
   EXPECT_TRUE(contains(text, "r:2: allreduce of 4294967296 bytes and more has no rule")) << text;
   EXPECT_TRUE(contains(text, "r:5: tree/ll128 does not exist for broadcast")) << text;
   EXPECT_TRUE(contains(text, "r:5: LL128 is forced")) << text;
+}
+
+ProfileEntry entry(uint64_t bytes, const char* config, double gainLow) {
+  ProfileEntry e;
+  e.task.nRanks = 8;
+  e.task.bytes = bytes;
+  e.task.dtype = kAnyDataType;
+  e.task.op = kAnyReduceOp;
+  e.defaultConfig = kUntouched;
+  e.config = parseConfig(config);
+  e.gainLow = gainLow;
+  e.samples = 32;
+  return e;
+}
+
+Profile won() {
+  Profile profile;
+  profile.entries = {entry(1 << 16, "ring/ll/auto nc=4 nt=auto c=auto", 1.1),
+                     entry(1 << 20, "untouched", 1),
+                     entry(1 << 24, "tree/simple/auto nc=auto nt=auto c=auto", 1.02),
+                     entry(1 << 26, "ring/simple/auto nc=8 nt=auto c=auto", 1.2),
+                     entry(1 << 28, "ring/simple/auto nc=16 nt=auto c=auto", 0.99)};
+  return profile;
+}
+
+TEST(NcclExchange, OnlyCertainWinnersBecomeRulesAndTheirRangesMeet) {
+  std::vector<std::string> left;
+  const std::vector<Rule> rules = rulesOf(won(), left);
+  ASSERT_EQ(rules.size(), 3U);
+  EXPECT_EQ(rules[0].minBytes, 1U << 16);
+  EXPECT_EQ(rules[0].maxBytes, 1U << 18);
+  EXPECT_EQ(rules[0].channels, 4);
+  EXPECT_EQ(rules[1].minBytes, (1U << 22) + 1);
+  EXPECT_EQ(rules[1].maxBytes + 1, rules[2].minBytes);
+  EXPECT_EQ(rules[1].channels, -1);
+  EXPECT_EQ(rules[2].maxBytes, 1U << 27);
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_TRUE(contains(left[0], "keeps the default"));
+  EXPECT_TRUE(contains(left[1], "cannot be told from noise"));
+}
+
+TEST(NcclExchange, RulesComeBackAsChoicesToTryAndLl128StaysNccls) {
+  const auto rules = readRules(
+      "allreduce,0,65536,ring,ll,4,-1,8\nallreduce,0,1048576,tree,simple,-1,-1,-1\n"
+      "allgather,0,18446744073709551615,ring,ll128,-1,-1,8\n",
+      "r");
+  const auto entries = entriesOf(rules, 8, "nccl 2.28.9");
+  ASSERT_EQ(entries.size(), 11U);  // 1K … 64K by the first, 128K … 1M by the second
+  EXPECT_EQ(toText(entries[0].config), "ring/ll/auto nc=4 nt=auto c=auto");
+  EXPECT_EQ(entries[6].task.bytes, 65536U);
+  EXPECT_EQ(entries[7].config.algorithm, Algorithm::kTree);
+  EXPECT_EQ(entries[7].config.channels, 0);
+  EXPECT_EQ(entriesOf(rules, 0, "").size(), 7U);  // ranks unknown for the second
+}
+
+TEST(NcclExchange, TheEnvironmentAllowsTheWinnersAndPassesOurOwnLint) {
+  Profile profile = won();
+  const std::string text = environmentOf(profile);
+  EXPECT_EQ(text, "NCCL_ALGO=allreduce:tree,ring\nNCCL_PROTO=allreduce:ll,simple\n");
+  Sources sources;
+  sources.all = readConf(text, "f");
+  for (const int version : {kV228, 23007, 23102})
+    EXPECT_EQ(findingsText(lintSettings(sources, version)), "");
+  profile.entries.push_back(entry(1 << 22, "ring/ll128/auto nc=8 nt=auto c=auto", 1.5));
+  EXPECT_EQ(environmentOf(profile), "");
+}
+
+TEST(NcclExchange, CallConfigsNameExactlyThePair) {
+  EXPECT_TRUE(callConfigsOf(won()).starts_with(
+      "allreduce 65536 262144 8 RING_LL+^RING_LL128 minCTAs=maxCTAs=4\nallreduce 4194305"));
 }
 
 TEST(NcclSelection, AllowsExactlyThePairAskedFor) {
