@@ -1,6 +1,7 @@
 #include "agree/agreement.h"
 
 #include <algorithm>
+#include <set>
 
 #include "agree/core.h"
 #include "agree/link.h"
@@ -24,6 +25,7 @@ constexpr int64_t kQuietStepNs = 20'000'000;  // frozen or off: nothing will com
 class Agreement::Impl {
  public:
   Impl(Options options, std::unique_ptr<LinkSet> links);
+  ~Impl();
 
   int64_t step(int64_t nowNs);
   bool propose(const Proposal& proposal, int64_t nowNs);
@@ -42,6 +44,7 @@ class Agreement::Impl {
   [[nodiscard]] Hands hands() { return {table, links_ ? links_->word() : nullptr, out_}; }
   void handle(const LinkEvent& event, int64_t nowNs);
   void keepTime(int64_t nowNs);
+  void keepJoin(int64_t nowNs);
   void keepDoubt(int64_t nowNs);
   void keepFence(int64_t nowNs);
   void flush();
@@ -55,6 +58,9 @@ class Agreement::Impl {
   std::vector<LinkEvent> events_;
   std::optional<std::string> broken_;
   std::optional<std::string> fault_;  // of a link
+  std::optional<std::string> late_;   // a worker waits in vain for rank 0; it may still come
+  std::set<int> lost_;                // ranks whose link is down
+  int64_t startedNs_ = 0;             // the first step
   int64_t remindedNs_ = 0;
   int64_t proposedNs_ = 0;
   int64_t doubtSinceNs_ = 0, askedNs_ = 0;
@@ -82,6 +88,12 @@ Agreement::Impl::Impl(Options options, std::unique_ptr<LinkSet> links)
     member_.emplace(options_.rank, options_.nRanks, options_.digest);
 }
 
+Agreement::Impl::~Impl() {
+  if (!leader_) return;
+  leader_->left(hands());
+  flush();
+}
+
 uint64_t Agreement::Impl::versionUnderWay() const {
   if (leader_) {
     const auto& o = leader_->state().outstanding;
@@ -105,11 +117,13 @@ void Agreement::Impl::handle(const LinkEvent& event, int64_t nowNs) {
       if (member_) member_->receive(event.rank, event.message, hands());
       break;
     case Kind::kUp:
+      lost_.erase(event.rank);
       if (ofLeader) leaderLostNs_ = 0;
       if (leader_) leader_->linkUp(event.rank, hands());
       if (member_) member_->linkUp(event.rank, hands());
       break;
     case Kind::kDown:
+      lost_.insert(event.rank);
       if (ofLeader) leaderLostNs_ = nowNs;
       break;
     case Kind::kDied:
@@ -121,7 +135,9 @@ void Agreement::Impl::handle(const LinkEvent& event, int64_t nowNs) {
       break;
     case Kind::kLeft:
       if (leader_) leader_->left(hands());
-      leaderGone_ = leaderGone_ || ofLeader;  // either way it gives no verdict any more
+      if (!ofLeader) break;
+      leaderGone_ = true;  // either way it gives no verdict any more
+      leaderLostNs_ = nowNs;
       break;
     case Kind::kFault:
       fault_ = "rank " + std::to_string(event.rank) + ": " + event.reason;
@@ -144,7 +160,23 @@ void Agreement::Impl::keepTime(int64_t nowNs) {
   } else {
     keepDoubt(nowNs);
   }
+  keepJoin(nowNs);
   keepFence(nowNs);
+}
+
+// Only the leader decides: its word reaches whoever has come. A rank that has no word from it a
+// little later says so and stays untouched, as it is.
+void Agreement::Impl::keepJoin(int64_t nowNs) {
+  if (startedNs_ == 0) startedNs_ = nowNs;
+  const int64_t patience = options_.joinTimeoutNs + (leader_ ? 0 : options_.joinTimeoutNs / 4);
+  if (joined() || off() || nowNs - startedNs_ < patience) return;
+  const std::string late = " did not join within " +
+                           std::to_string(options_.joinTimeoutNs / 1'000'000'000) +
+                           " s; see AUTOCCL_INIT_TIMEOUT";
+  if (leader_)
+    leader_->turnOff(leader_->absent() + late, hands());
+  else
+    late_ = "rank 0" + late;
 }
 
 void Agreement::Impl::keepDoubt(int64_t nowNs) {
@@ -202,7 +234,8 @@ int64_t Agreement::Impl::step(int64_t nowNs) {
 }
 
 bool Agreement::Impl::propose(const Proposal& proposal, int64_t nowNs) {
-  if (!leader_ || table.ended() != Ended::kNo || !leader_->propose(proposal, hands())) return false;
+  if (!leader_ || table.ended() != Ended::kNo || !lost_.empty()) return false;
+  if (!leader_->propose(proposal, hands())) return false;
   proposedNs_ = nowNs;
   flush();
   return true;
@@ -210,6 +243,7 @@ bool Agreement::Impl::propose(const Proposal& proposal, int64_t nowNs) {
 
 std::optional<std::string> Agreement::Impl::off() const {
   if (broken_) return broken_;
+  if (late_ && !joined()) return late_;
   const auto& said = leader_ ? leader_->state().off : member_->state().off;
   return said ? said : fault_;
 }

@@ -49,9 +49,11 @@ struct MemberDigest {
 class LinkSet;
 
 /// Rank 0 leads. A task with more calls in flight than its fence is ahead waits at the fence; the
-/// distance adapts. With one rank `links` may be null. take/resolve are called by user or lane
-/// threads and are hot; every other call belongs to one agent thread, which must call step() every
-/// few milliseconds.
+/// distance adapts. Until every rank has joined no call is touched and none waits; where one has
+/// not come within joinTimeoutNs, tuning is off and off() names it. While a link is lost nothing is
+/// proposed: all ranks go on under the last version. With one rank `links` may be null.
+/// take/resolve are called by user or lane threads and are hot; every other call belongs to one
+/// agent thread, which must call step() every few milliseconds.
 class Agreement {
  public:
   struct Options {
@@ -61,10 +63,12 @@ class Agreement {
     MemberDigest digest;
     int64_t fenceTimeoutNs = 30'000'000'000;  // AUTOCCL_FENCE_TIMEOUT
     int64_t frameDeadlineNs = 2'000'000'000;  // an unanswered PREPARE is aborted then
+    int64_t joinTimeoutNs = 60'000'000'000;   // AUTOCCL_INIT_TIMEOUT
     uint64_t minHorizonCalls = 4;
     int maxTasks = 1024;
   };
   Agreement(Options options, std::unique_ptr<LinkSet> links);
+  /// A leader that ends with a version outstanding aborts it, so that nobody waits for the verdict.
   ~Agreement();
 
   // ---- any thread ----
@@ -79,8 +83,8 @@ class Agreement {
   /// Reads and sends frames, installs fences, answers, gives verdicts. Returns the time at which it
   /// wants to be called again, at the latest.
   int64_t step(int64_t nowNs);
-  /// Leader only. False while joining, while a proposal is outstanding, when tuning is off or
-  /// frozen.
+  /// Leader only. False while joining, while a proposal is outstanding or a link is lost, when
+  /// tuning is off or frozen.
   bool propose(const Proposal& proposal, int64_t nowNs);
   /// Leader only: the outcome of the outstanding proposal, once.
   [[nodiscard]] std::optional<Outcome> outcome();

@@ -73,6 +73,73 @@ TEST(Agreement, ProposesNothingUntilAllRanksAreIn) {
   EXPECT_TRUE(ranks.join());
 }
 
+TEST(Agreement, TurnsTuningOffAndNamesTheRankThatNeverComes) {
+  for (const LinkKind kind : kKinds) {
+    Ranks ranks(kind, 3, [](Agreement::Options& o) { o.joinTimeoutNs = 1'000'000'000; });
+    ranks.pause(2, true);
+    ASSERT_TRUE(ranks.stepUntil([&] { return ranks[0].off() && ranks[1].off(); }));
+    for (const int r : {0, 1})
+      EXPECT_TRUE(holds(ranks[r].off(), "rank 2 did not join within 1 s")) << *ranks[r].off();
+    ranks.pause(2, false);
+    EXPECT_TRUE(ranks.stepUntil([&] { return holds(ranks[2].off(), "rank 2"); })) << "too late";
+    EXPECT_EQ(runCall(ranks[1], testTask(64)), testConfig(1));
+  }
+}
+
+TEST(Agreement, NamesTheLeaderThatNeverComesAndTakesItWhenItDoes) {
+  for (const LinkKind kind : kKinds) {
+    Ranks ranks(kind, 2, [](Agreement::Options& o) {
+      o.joinTimeoutNs = o.rank == 0 ? 60'000'000'000 : 200'000'000;
+    });
+    ranks.pause(0, true);
+    ASSERT_TRUE(ranks.stepUntil([&] { return holds(ranks[1].off(), "rank 0 did not join"); }));
+    ranks.pause(0, false);
+    ASSERT_TRUE(ranks.join());
+    EXPECT_FALSE(ranks[1].off()) << *ranks[1].off();
+    EXPECT_TRUE(ranks.agree(changeOf(testTask(64), {{0, testConfig(2)}})).committed);
+  }
+}
+
+TEST(Agreement, ProposesNothingWhileALinkIsLostSoThatNoCallWaitsForIt) {
+  for (const LinkKind kind : {LinkKind::kTcp, LinkKind::kSim}) {
+    Ranks ranks(kind, 3);
+    ASSERT_TRUE(ranks.join());
+    const Task t = testTask(64);
+    ASSERT_TRUE(ranks.agree(changeOf(t, {{0, testConfig(2)}})).committed);
+    ranks.stepFor(100'000'000);
+    ranks.cut(0, 1, true);
+    ranks.stepFor(100'000'000);
+    EXPECT_FALSE(ranks[0].propose(changeOf(t, {{0, testConfig(3)}}), ranks.now()));
+    for (int r = 0; r < 3; ++r)
+      for (int i = 0; i < 20; ++i) (void)runCall(ranks[r], t);
+    EXPECT_EQ(ranks[1].resolvedDigest(), ranks[0].resolvedDigest());
+    EXPECT_EQ(ranks[2].resolvedDigest(), ranks[0].resolvedDigest());
+    ranks.cut(0, 1, false);
+    EXPECT_TRUE(ranks.agree(changeOf(t, {{0, testConfig(3)}})).committed);
+  }
+}
+
+TEST(Agreement, ALeaderThatEndsAbortsWhatIsOutstanding) {
+  for (const LinkKind kind : kKinds) {
+    Ranks ranks(kind, 2);
+    ASSERT_TRUE(ranks.join());
+    const Task t = testTask(64);
+    ASSERT_TRUE(ranks.stepUntil([&] {
+      return ranks[0].propose(changeOf(t, {{0, testConfig(2)}}), ranks.now());
+    }));
+    ranks.pause(0, true);
+    ranks.stepFor(50'000'000);  // rank 1 is in doubt now
+    ranks.leave(0);
+    auto config = std::async(std::launch::async, [&] {
+      Config c;
+      for (int i = 0; i < 20; ++i) c = runCall(ranks[1], t);
+      return c;
+    });
+    ASSERT_TRUE(ranks.stepUntilReady(config)) << "by its word, not by a time-out";
+    EXPECT_EQ(config.get(), testConfig(1));
+  }
+}
+
 // The worked example of the paper: task_2 takes 16 ms; NT doubled, 14 ms, a gain; so the
 // coordinator publishes NT doubled once more, and the next call uses it.
 TEST(Agreement, ReplaysThePapersWorkedExample) {

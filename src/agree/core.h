@@ -100,6 +100,8 @@ class LeaderCore {
   [[nodiscard]] const State& state() const { return state_; }
   /// Ranks that have not answered the outstanding version, as text: "rank 2, rank 3".
   [[nodiscard]] std::string missing() const;
+  /// Ranks that have not joined, likewise.
+  [[nodiscard]] std::string absent() const;
 
  private:
   void join(int from, const Join& join, Hands hands);

@@ -8,9 +8,25 @@ namespace {
 
 constexpr uint64_t kMaxHorizon = uint64_t{1} << 24;
 constexpr size_t kHashMemory = 256;
+constexpr size_t kMaxNames = 8;  // in a sentence
 
 std::string nameOf(size_t rank) {
   return "rank " + std::to_string(rank);
+}
+
+/// The workers of which `holds` is true, the first few by name.
+template <class Holds>
+std::string namesOf(size_t nRanks, Holds holds) {
+  std::string names;
+  size_t more = 0;
+  for (size_t rank = 1, named = 0; rank < nRanks; ++rank) {
+    if (!holds(rank)) continue;
+    if (++named > kMaxNames)
+      ++more;
+    else
+      names += (names.empty() ? "" : ", ") + nameOf(rank);
+  }
+  return more == 0 ? names : names + " and " + std::to_string(more) + " more";
 }
 
 /// The first field in which two digests differ, as text; empty where they agree.
@@ -267,13 +283,15 @@ void LeaderCore::poll(Hands hands) {
 }
 
 std::string LeaderCore::missing() const {
-  std::string names;
   const auto& o = state_.outstanding;
-  for (size_t rank = 1; o && rank < o->acks.size(); ++rank) {
-    if (o->verdict ? o->settled[rank] : o->acks[rank].has_value()) continue;
-    names += (names.empty() ? "" : ", ") + nameOf(rank);
-  }
-  return names;
+  if (!o) return "";
+  return namesOf(o->acks.size(), [&](size_t rank) {
+    return !(o->verdict ? o->settled[rank] : o->acks[rank].has_value());
+  });
+}
+
+std::string LeaderCore::absent() const {
+  return namesOf(state_.digests.size(), [&](size_t rank) { return !state_.digests[rank]; });
 }
 
 void LeaderCore::resend(int rank, Hands hands) const {

@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kEntryBytes = 8 + 12;
 constexpr size_t kTaskBytes = 8 + 4;
+constexpr size_t kSampleBytes = 8 + 8 + 12 + 8 + 8 + 1;
 
 void putConfig(ByteWriter& w, const Config& c) {
   w.put(c.algorithm);
@@ -82,6 +83,27 @@ struct BodyWriter {
     w.put(m.version);
     w.put(m.knowledge);
   }
+  void operator()(const Samples& m) {
+    w.put(m.before);
+    w.put(m.sums.firstCallNs);
+    w.put(m.sums.lastCallNs);
+    w.put(m.sums.exposedNs);
+    w.put(m.sums.calls);
+    w.put(static_cast<uint32_t>(m.calls.size()));
+    for (const CallSample& s : m.calls) {
+      w.put(s.taskKey);
+      w.put(s.callIndex);
+      putConfig(w, s.inEffect);
+      w.put(s.arrivedNs);
+      w.put(s.finishedNs);
+      w.put(static_cast<uint8_t>(s.failed != 0));
+    }
+  }
+  void operator()(const Notice& m) {
+    w.put(m.skipMask);
+    w.put(static_cast<uint8_t>(m.settled));
+    w.put(static_cast<uint8_t>(m.ready));
+  }
 };
 
 Join readJoin(ByteReader& r) {
@@ -146,6 +168,36 @@ Ack readAck(ByteReader& r) {
   return m;
 }
 
+Samples readSamples(ByteReader& r) {
+  Samples m;
+  m.before = r.get<uint64_t>();
+  m.sums.firstCallNs = r.get<int64_t>();
+  m.sums.lastCallNs = r.get<int64_t>();
+  m.sums.exposedNs = r.get<int64_t>();
+  m.sums.calls = r.get<int64_t>();
+  const size_t count = r.getCount(kMaxSamples, kSampleBytes);
+  m.calls.reserve(count);
+  for (size_t i = 0; i < count && !r.failed(); ++i) {
+    CallSample s;
+    s.taskKey = r.get<uint64_t>();
+    s.callIndex = r.get<uint64_t>();
+    s.inEffect = getConfig(r);
+    s.arrivedNs = r.get<int64_t>();
+    s.finishedNs = r.get<int64_t>();
+    s.failed = r.getBelow(2);
+    m.calls.push_back(s);
+  }
+  return m;
+}
+
+Notice readNotice(ByteReader& r) {
+  Notice m;
+  m.skipMask = r.get<uint64_t>();
+  m.settled = r.getBelow(2) != 0;
+  m.ready = r.getBelow(2) != 0;
+  return m;
+}
+
 Message readBody(uint8_t type, ByteReader& r) {
   switch (type) {
     case 0:
@@ -173,6 +225,10 @@ Message readBody(uint8_t type, ByteReader& r) {
       const auto version = r.get<uint64_t>();
       return Tell{version, static_cast<Knowledge>(r.getBelow(3))};
     }
+    case 9:
+      return readSamples(r);
+    case 10:
+      return readNotice(r);
     default:
       r.fail();
       return Joined{};

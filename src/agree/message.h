@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agree/agreement.h"
+#include "model/call_sample.h"
 
 namespace autoccl {
 
@@ -77,13 +78,29 @@ struct Tell {
   uint64_t version = 0;
   Knowledge knowledge = Knowledge::kInDoubt;
 };
-using Message = std::variant<Join, Joined, Off, Prepare, Ack, Verdict, Settled, Ask, Tell>;
+/// What a worker's calls took, for the leader. Beside the protocol: it may be lost, and the gap
+/// between `before` and the samples received says how many were.
+struct Samples {
+  uint64_t before = 0;  // samples this rank took before these, sent or not
+  RankSums sums;
+  std::vector<CallSample> calls;
+};
+/// What the leader says of sampling, for every worker. Beside the protocol as well.
+struct Notice {
+  uint64_t skipMask = 0;  // calls whose index has one of these bits are not sampled
+  bool settled = false;   // every task has converged, or tuning has stopped
+  bool ready = false;     // the files that ranks of the leader's host open are there
+  friend bool operator==(const Notice&, const Notice&) = default;
+};
+using Message =
+    std::variant<Join, Joined, Off, Prepare, Ack, Verdict, Settled, Ask, Tell, Samples, Notice>;
 
 // Bounds of one message; a reader refuses more, propose() does too.
 inline constexpr size_t kMaxTasksPerPrepare = 1024;
 inline constexpr size_t kMaxEntriesPerPrepare = 8192;
 inline constexpr size_t kMaxText = 512;
 inline constexpr size_t kMaxHashes = 8;
+inline constexpr size_t kMaxSamples = 512;
 
 /// Type and body as bytes, little-endian: the body of a frame (frame.h).
 struct Packed {

@@ -21,7 +21,9 @@ std::vector<Message> oneOfEach() {
           Verdict{7, true},
           Settled{7, true, true},
           Ask{7},
-          Tell{7, Knowledge::kInDoubt}};
+          Tell{7, Knowledge::kInDoubt},
+          Samples{70, {1, 9, 3, 71}, {{11, 70, testConfig(2), 5, 9, 1, 0}}},
+          Notice{15, true, true}};
 }
 
 TEST(Message, ComesBackAsItWasSent) {
@@ -70,6 +72,12 @@ TEST(Message, IsRefusedWhenAFieldIsOutOfItsRange) {
   EXPECT_TRUE(refused(prepare({{5, odd}}))) << "unknown algorithm";
   EXPECT_TRUE(refused(Ack{1, {}, {{63, 1}}, false, ""})) << "hash between multiples of 64";
   EXPECT_TRUE(refused(Tell{1, static_cast<Knowledge>(3)}));
+  Samples many;
+  many.calls.resize(kMaxSamples);
+  EXPECT_FALSE(refused(many));
+  many.calls.resize(kMaxSamples + 1);
+  EXPECT_TRUE(refused(many)) << "more samples than a frame may hold";
+  EXPECT_FALSE(refused(Samples{0, {}, {{1, 1, kUntouched, 0, 0, 0, 0}}}));
   EXPECT_FALSE(unpack(200, {})) << "unknown type";
 }
 

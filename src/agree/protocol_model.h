@@ -96,6 +96,8 @@ class Hash {
   void operator()(const Off&) { (*this)(uint64_t{9}); }
   void operator()(const Join&) {}
   void operator()(const Joined&) {}
+  void operator()(const Samples&) {}  // beside the protocol, as is Notice
+  void operator()(const Notice&) {}
   [[nodiscard]] uint64_t value() const { return h_; }
 
  private:

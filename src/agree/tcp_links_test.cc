@@ -13,6 +13,7 @@
 #include <functional>
 
 #include "agree/key_file.h"
+#include "agree/tcp_connection.h"
 #include "agree/test_ranks.h"
 #include "base/error.h"
 
@@ -27,7 +28,7 @@ TcpLinks::Options optionsOf(int rank, uint16_t port = 0) {
   options.nRanks = 3;
   options.session = 5;
   options.key = kTestKey;
-  options.port = port;
+  options.candidates = {{"127.0.0.1", port}};
   return options;
 }
 
@@ -142,6 +143,67 @@ TEST(TcpLinks, ReopenALostConnectionAndConnectWorkersToEachOther) {
   EXPECT_TRUE(pollUntil(all, events, [&] { return has(events[0], Kind::kUp, 1); }));
 }
 
+/// A socket that listens and never answers, as another program's does.
+class SilentListener {
+ public:
+  SilentListener() : fd_(listenOn({htonl(INADDR_LOOPBACK), 0}, fault_)) { EXPECT_GE(fd_, 0); }
+  ~SilentListener() { close(fd_); }
+  [[nodiscard]] uint16_t port() const { return localAddress(fd_).port; }
+
+ private:
+  std::string fault_;
+  int fd_;
+};
+
+TEST(TcpLinks, MeetOnTheFirstCandidateThatIsFreeAndPassStrangersBy) {
+  SilentListener stranger, second;
+  uint16_t free = 0;
+  { free = SilentListener().port(); }
+  auto options = optionsOf(0);
+  options.candidates = {{"127.0.0.1", stranger.port()},
+                        {"192.0.2.1", free},  // no address of this host
+                        {"127.0.0.1", free},
+                        {"127.0.0.1", second.port()}};
+  TcpLinks leader(options);
+  EXPECT_EQ(leader.port(), free);
+  options.rank = 1;
+  TcpLinks worker(options);
+  std::vector<std::vector<LinkEvent>> events;
+  EXPECT_TRUE(pollUntil({&leader, &worker}, events, [&] { return has(events[0], Kind::kUp, 1); }));
+  EXPECT_TRUE(worker.idle(0));
+  leader.cut(1, true);
+  ASSERT_TRUE(
+      pollUntil({&leader, &worker}, events, [&] { return has(events[1], Kind::kDown, 0); }));
+  events[1].clear();
+  leader.cut(1, false);
+  EXPECT_TRUE(pollUntil({&leader, &worker}, events, [&] { return has(events[1], Kind::kUp, 0); }))
+      << "and find each other there again";
+}
+
+TEST(TcpLinks, MeetWhenTheLeaderComesLast) {
+  uint16_t free = 0;
+  { free = SilentListener().port(); }
+  TcpLinks worker(optionsOf(1, free));
+  std::vector<std::vector<LinkEvent>> events;
+  EXPECT_FALSE(pollUntil(
+      {&worker}, events, [&] { return has(events[0], Kind::kUp, 0); }, 300'000'000));
+  TcpLinks leader(optionsOf(0, free));
+  EXPECT_TRUE(pollUntil({&worker, &leader}, events, [&] { return has(events[0], Kind::kUp, 0); }));
+}
+
+TEST(TcpLinks, SayThatARankLeavesWhichIsNotLosingIt) {
+  TcpLinks leader(optionsOf(0));
+  std::vector<std::vector<LinkEvent>> events;
+  {
+    TcpLinks worker(optionsOf(1, leader.port()));
+    ASSERT_TRUE(
+        pollUntil({&leader, &worker}, events, [&] { return has(events[0], Kind::kUp, 1); }));
+    ASSERT_TRUE(leader.send(1, Ask{1}));  // never read
+  }
+  EXPECT_TRUE(pollUntil({&leader}, events, [&] { return has(events[0], Kind::kLeft, 1); }));
+  EXPECT_FALSE(has(events[0], Kind::kDown, 1));
+}
+
 TEST(TcpLinks, NameTheAddressThatCannotBeUsed) {
   TcpLinks first(optionsOf(0));
   auto options = optionsOf(0, first.port());
@@ -152,7 +214,7 @@ TEST(TcpLinks, NameTheAddressThatCannotBeUsed) {
     EXPECT_NE(std::string(e.what()).find(std::to_string(first.port())), std::string::npos)
         << e.what();
   }
-  options.address = "nowhere";
+  options.candidates = {{"nowhere", 0}};
   EXPECT_THROW(TcpLinks{options}, Error);
   options = optionsOf(3, first.port());
   EXPECT_THROW(TcpLinks{options}, Error) << "rank 3 of 3";

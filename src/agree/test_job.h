@@ -104,8 +104,8 @@ class ForkedJob {
       return std::make_unique<ShmLinks>(area_, ShmLinks::requiredBytes(kRanks), rank, kRanks, 9,
                                         kTestKey);
     while (rank != 0 && board_->port == 0) std::this_thread::yield();
-    TcpLinks::Options options{rank,     kRanks,      9,
-                              kTestKey, "127.0.0.1", static_cast<uint16_t>(board_->port.load())};
+    const auto port = static_cast<uint16_t>(board_->port.load());
+    TcpLinks::Options options{rank, kRanks, 9, kTestKey, {{"127.0.0.1", port}}};
     auto links = std::make_unique<TcpLinks>(options);
     if (rank == 0) board_->port = links->port();
     tcp = links.get();

@@ -130,7 +130,7 @@ class Ranks {
     tcp.nRanks = o.nRanks;
     tcp.session = o.session;
     tcp.key = kTestKey;
-    tcp.port = tcp_.empty() ? uint16_t{0} : tcp_[0]->port();
+    if (!tcp_.empty()) tcp.candidates = {{"127.0.0.1", tcp_[0]->port()}};
     auto links = std::make_unique<TcpLinks>(tcp);
     tcp_.push_back(links.get());
     return links;
