@@ -7,16 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "agree/endpoint.h"
 #include "agree/frame.h"
 #include "agree/link.h"
 
 namespace autoccl {
-
-/// Where rank 0 may listen: an IPv4 address and a port.
-struct TcpEndpoint {
-  std::string address = "127.0.0.1";
-  uint16_t port = 0;  // 0, on rank 0: any free one, see TcpLinks::port()
-};
 
 /// A worker opens the connection to rank 0, and opens it again whenever it is lost. Rank 0 listens
 /// on the first of the candidates that it can bind; a worker calls them in turn until one of them

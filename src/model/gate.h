@@ -8,7 +8,8 @@
 
 namespace autoccl {
 
-/// One finished call as one rank saw it. Times are nowNs() of this host.
+/// One finished call as one rank saw it. Times are of one clock in all of a rank's records: nowNs()
+/// of this host where ranks are joined by a shared clock, else any, a device's too.
 struct CallRecord {
   uint64_t taskKey = 0;
   uint64_t callIndex = 0;
@@ -23,6 +24,16 @@ struct CallRecord {
 
 /// Decides the config of each call. An engine without a tuner has no gate (nullptr) and runs its
 /// default. One gate serves one communicator of one process.
+///
+/// Threads. take: any thread, one at a time, since its order is what ranks have in common; an
+/// engine
+///   that lets several threads issue on one communicator puts them in order first. Threads that do
+///   race break nothing: counters stay whole, and ranks whose sequences differ turn tuning off.
+/// resolve: any thread, any number at once, exactly once for each ticket: an index that is never
+///   resolved keeps old tables in memory.
+/// report: any thread, none of the above needed: later, out of order, or never. Two at once lose
+///   the second, counted.
+/// All of them end before the gate is taken back (Seat::setGate(nullptr)).
 ///
 /// HOT: take and report make no allocation, lock, log or system call; resolve too, unless the
 /// call's index has a fence without verdict, where it waits (design, rule 4).

@@ -90,7 +90,7 @@ Leader::Leader(Options options, Agreement& agreement, SampleBoard& board,
       agreement_(agreement),
       board_(board),
       tuner_(options_.tuner, std::move(spaceFor)),
-      joiner_(options_.nRanks) {
+      joiner_(options_.nRanks, options_.joinRule) {
   for (const auto& [key, config] : options_.quarantined) tuner_.quarantine(key, config);
 }
 
@@ -120,7 +120,7 @@ void Leader::collectSamples() {
   for (int rank = 0; rank < options_.nRanks; ++rank)
     while (board_.of(rank).samples.pop(sample)) {
       if (rank == 0) clock_.call(sample.taskKey, sample.arrivedNs);
-      joiner_.put(sample);
+      joiner_.put(rank, sample);
     }
   if (const auto calls = joiner_.take(); !calls.empty()) tuner_.tell(calls);
 }
@@ -199,7 +199,7 @@ std::vector<RankRecord> Leader::rankRecords() const {
     r.rank = rank;
     r.exposedMs = exposed / 1e6;
     r.computeShare = wall > 0 ? std::clamp(1 - exposed / wall, 0.0, 1.0) : 0;
-    r.droppedSamples = board.samples.dropped();
+    r.droppedSamples = board.samples.dropped() + board.lost.load();
     if (rank == 0) r.discardedSamples = joiner_.discarded();
     ranks.push_back(r);
   }

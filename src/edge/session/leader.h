@@ -10,6 +10,7 @@
 
 #include "agree/agreement.h"
 #include "edge/session/sample_board.h"
+#include "edge/session/sample_joiner.h"
 #include "edge/session/step_clock.h"
 #include "store/run_record.h"
 #include "tune/tuner.h"
@@ -25,6 +26,7 @@ class Leader {
     TunerOptions tuner;
     std::string communicatorName;
     int nRanks = 1;
+    JoinRule joinRule = JoinRule::kSharedClock;
     /// The profile's choice for a task, if it has one.
     std::function<std::optional<Config>(const Task&)> known;
     /// What crashed runs left in flight: never tried again.

@@ -93,6 +93,7 @@ Leader::Options leaderOptions(const TuningSession::Seat& seat) {
   options.tuner = tunerOptions();
   options.communicatorName = seat.name;
   options.nRanks = seat.nRanks;
+  options.joinRule = seat.joinRule;
   options.known = profileSource();
   const std::string path = journalPath(seat.name);
   if (path.empty()) return options;

@@ -16,7 +16,9 @@
 #include "edge/session/leader.h"
 #include "edge/session/leader_files.h"
 #include "edge/session/record_book.h"
+#include "edge/session/sample_links.h"
 #include "edge/session/session_gate.h"
+#include "edge/session/session_memory.h"
 
 namespace autoccl {
 namespace {
@@ -24,11 +26,6 @@ namespace {
 constexpr int64_t kRecordEveryNs = 1'000'000'000;
 constexpr int64_t kLeaderNapNs = 2'000'000;  // between looks at the samples
 constexpr int64_t kShortestNapNs = 50'000;
-constexpr size_t kAlign = 64;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
 
 uint64_t hashText(const std::string& text) {
   uint64_t hash = 1469598103934665603ULL;  // FNV-1a
@@ -52,7 +49,8 @@ class TuningSession::Impl {
  public:
   explicit Impl(Seat seat)
       : seat_(std::move(seat)),
-        board_(seat_.area.data(), seat_.nRanks),
+        memory_(sharedArea(), seat_.nRanks),
+        board_(memory_.board(), seat_.nRanks),
         agreement_(agreementOptions(), links()),
         gate_(agreement_, board_, recorder_, seat_.rank) {
     if (seat_.rank == 0)
@@ -87,19 +85,32 @@ class TuningSession::Impl {
     options.nRanks = seat_.nRanks;
     options.session = seat_.sessionId;
     options.digest.version = AUTOCCL_VERSION;
-    options.digest.library = seat_.capabilities;
+    options.digest.library = seat_.library;
     options.digest.settings = hashText(settingsText());
     options.digest.space = hashText(seat_.capabilities);
     options.fenceTimeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_FENCE_TIMEOUT") * 1e9);
+    options.joinTimeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_INIT_TIMEOUT") * 1e9);
     return options;
   }
 
+  /// Nothing where the ranks share no memory.
+  [[nodiscard]] std::optional<std::span<std::byte>> sharedArea() const {
+    const auto* shared = std::get_if<SharedMemory>(&seat_.link);
+    return shared ? std::optional(shared->area) : std::nullopt;
+  }
+
   std::unique_ptr<LinkSet> links() {
-    const size_t at = aligned(SampleBoard::requiredBytes(seat_.nRanks));
-    if (seat_.area.size() < sharedBytes(seat_.nRanks))
-      throw Error(ErrorCode::kInternal, "tuning session: the shared area is too small");
-    return std::make_unique<ShmLinks>(seat_.area.data() + at, seat_.area.size() - at, seat_.rank,
-                                      seat_.nRanks, seat_.sessionId, seat_.key);
+    const auto* tcp = std::get_if<Tcp>(&seat_.link);
+    if (!tcp) {
+      const auto area = memory_.links();
+      return std::make_unique<ShmLinks>(area.data(), area.size(), seat_.rank, seat_.nRanks,
+                                        seat_.sessionId, seat_.key);
+    }
+    const TcpLinks::Options options{seat_.rank, seat_.nRanks, seat_.sessionId, seat_.key,
+                                    tcp->candidates};
+    auto links = std::make_unique<SampleLinks>(options, board_);
+    samples_ = links.get();
+    return links;
   }
 
   /// The agent thread: frames, samples, proposals, the record. Holds no lock that a call can need.
@@ -138,11 +149,25 @@ class TuningSession::Impl {
       recordedNs_ = now;
       RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), false);
     });
+    noteEnd();
+    if (samples_) samples_->pump();
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock,
                    std::chrono::nanoseconds(std::max<int64_t>(next - nowNs(), kShortestNapNs)),
                    [this] { return stop_; });
     return !stop_;
+  }
+
+  /// Where tuning has stopped nothing more will settle; it is told once. Rank 0 speaks for all,
+  /// rank 1 where rank 0 is what is missing.
+  void noteEnd() {
+    const auto why = agreement_.off();
+    if (!why) return;
+    board_.setSettled(true);
+    if (std::exchange(toldEnd_, true)) return;
+    const bool speaks = seat_.rank == 0 || (seat_.rank == 1 && why->rfind("rank 0", 0) == 0);
+    logLine(speaks ? LogLevel::kWarn : LogLevel::kInfo,
+            "tuning of " + seat_.name + " is off: " + *why);
   }
 
   /// A fault in leading ends the search and leaves the agreement alone: tables stay as they are.
@@ -160,7 +185,9 @@ class TuningSession::Impl {
   }
 
   Seat seat_;
+  SessionMemory memory_;
   SampleBoard board_;
+  SampleLinks* samples_ = nullptr;  // the agreement's links, where they are TCP
   Agreement agreement_;
   FlightRecorder recorder_;
   SessionGate gate_;
@@ -171,12 +198,13 @@ class TuningSession::Impl {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  bool opened_ = false;  // the flight recording
+  bool opened_ = false;   // the flight recording
+  bool toldEnd_ = false;  // that tuning is off
   std::thread agent_;
 };
 
 size_t TuningSession::sharedBytes(int nRanks) {
-  return aligned(SampleBoard::requiredBytes(nRanks)) + ShmLinks::requiredBytes(nRanks);
+  return SessionMemory::sharedBytes(nRanks);
 }
 
 std::unique_ptr<TuningSession> TuningSession::open(Seat seat) {

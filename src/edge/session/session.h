@@ -8,7 +8,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "agree/endpoint.h"
+#include "edge/session/sample_joiner.h"
 #include "model/gate.h"
 #include "model/space.h"
 
@@ -19,10 +23,22 @@ namespace autoccl {
 /// proposes tables, writes the journal, the run record and (through `autoccl run`) the profile.
 /// Threads. stepMark, settled and abort from any thread; open and destruction from the thread that
 /// makes and destroys the communicator, with no call under way.
+/// Joining. open() waits for nobody. Until all ranks have joined and their digests agree every call
+/// runs its fallback; where a rank has not come within AUTOCCL_INIT_TIMEOUT, tuning stays off and
+/// one line in the log names it.
 /// Cost. A call pays one look-up, two clock reads and one ring push; see bench/gate.
 /// Errors. Never fails the program: what goes wrong switches tuning off and is noted in the record.
 class TuningSession {
  public:
+  /// Ranks of one host share memory: zeroed, sharedBytes(nRanks), aligned to 64.
+  struct SharedMemory {
+    std::span<std::byte> area;
+  };
+  /// Ranks that share none: rank 0 listens on the first place it can bind, the others call them in
+  /// turn until one shows the key. Equal on all ranks; see rendezvous.h.
+  struct Tcp {
+    std::vector<TcpEndpoint> candidates;
+  };
   /// What a session needs to know of its communicator.
   struct Seat {
     int rank = 0;
@@ -30,10 +46,12 @@ class TuningSession {
     std::string name;
     uint64_t sessionId = 0;         // equal on all ranks, different for every communicator
     std::array<uint8_t, 16> key{};  // secret of the ranks
-    std::string capabilities;       // what the engine can do: must be equal on all ranks
-    std::span<std::byte> area;      // zeroed memory shared by the ranks, sharedBytes(nRanks)
-    std::function<void(CallGate*)> setGate;
-    std::function<Space(const Task&)> spaceFor;
+    std::string library;            // the engine and its version: must be equal on all ranks
+    std::string capabilities;       // what it can do here: likewise
+    std::variant<SharedMemory, Tcp> link;
+    JoinRule joinRule = JoinRule::kSharedClock;
+    std::function<void(CallGate*)> setGate;      // called by open() and by the destructor
+    std::function<Space(const Task&)> spaceFor;  // rank 0's, from the agent thread
   };
 
   /// Bytes of shared memory that a session of nRanks needs.

@@ -10,7 +10,16 @@ void bump(std::atomic<int64_t>& counter, int64_t amount) noexcept {
 
 }  // namespace
 
-void SessionGate::report(const CallRecord& r) noexcept {
+void SessionGate::report(const CallRecord& record) noexcept {
+  if (reporting_.test_and_set(std::memory_order_acquire)) {
+    mine_.lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  note(record);
+  reporting_.clear(std::memory_order_release);
+}
+
+void SessionGate::note(const CallRecord& r) noexcept {
   bump(mine_.calls, 1);
   if (mine_.firstCallNs.load(std::memory_order_relaxed) == 0)
     mine_.firstCallNs.store(r.arrivedNs, std::memory_order_relaxed);

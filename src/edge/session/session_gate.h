@@ -1,6 +1,9 @@
 // The gate a session installs on its communicator.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "agree/agreement.h"
 #include "edge/session/exposure.h"
 #include "edge/session/sample_board.h"
@@ -12,7 +15,8 @@ namespace autoccl {
 /// Config of each call from the agreed table; stamps of each call onto the board.
 /// Tasks carry no communicator: the table is this communicator's own, and so a task's key is the
 /// same in the next run (journal, profile).
-/// HOT: every function, as CallGate says. report is called by one thread at a time.
+/// HOT: every function, as CallGate says. Two reports at once: the second is not waited for but
+/// counted as lost.
 class SessionGate final : public CallGate {
  public:
   SessionGate(Agreement& agreement, SampleBoard& board, FlightRecorder& recorder, int rank) noexcept
@@ -33,11 +37,14 @@ class SessionGate final : public CallGate {
   void report(const CallRecord& record) noexcept override;
 
  private:
+  void note(const CallRecord& record) noexcept;
+
   Agreement& agreement_;
   SampleBoard& board_;
   FlightRecorder& recorder_;
   RankBoard& mine_;
-  int64_t exposedBefore_ = Exposure::totalNs();
+  const int64_t exposedBefore_ = Exposure::totalNs();
+  std::atomic_flag reporting_;
 };
 
 }  // namespace autoccl

@@ -1,0 +1,119 @@
+// Sessions of ranks that share no memory, as threads of this process over loopback.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "agree/tcp_connection.h"
+#include "edge/session/rendezvous.h"
+#include "edge/session/session.h"
+#include "edge/session/test_session.h"
+#include "store/file.h"
+#include "store/run_record.h"
+
+namespace autoccl {
+namespace {
+
+constexpr int kRanks = 3;
+
+class TcpSession : public SessionSettings {
+ protected:
+  void TearDown() override {
+    ranks_.clear();
+    SessionSettings::TearDown();
+  }
+  /// The seat of one rank of a communicator that nobody else has.
+  [[nodiscard]] TuningSession::Seat seat(int number) {
+    const std::string unique = "tcp session test " + std::to_string(getpid()) + folder_.string();
+    const Rendezvous r = deriveRendezvous(std::as_bytes(std::span(unique)));
+    const std::string host[] = {"127.0.0.1"};
+    SessionRank& rank = ranks_[static_cast<size_t>(number)];
+    TuningSession::Seat seat;
+    seat.rank = number;
+    seat.nRanks = kRanks;
+    seat.name = "test";
+    seat.sessionId = r.session;
+    seat.key = r.key;
+    seat.library = "model 1";
+    seat.capabilities = "model";
+    seat.link = TuningSession::Tcp{candidatesAt(host, r)};
+    seat.joinRule = JoinRule::kOwnDurations;
+    seat.setGate = [&rank](CallGate* gate) { rank.gate = gate; };
+    seat.spaceFor = smallSpace;
+    return seat;
+  }
+  void open(int number) {
+    ranks_[static_cast<size_t>(number)].session = TuningSession::open(seat(number));
+  }
+  void expectEqualCalls() const {
+    for (const SessionRank& rank : ranks_) EXPECT_EQ(rank.ran, ranks_[0].ran);
+  }
+
+  std::vector<SessionRank> ranks_{kRanks};
+};
+
+TEST_F(TcpSession, RanksWithoutMemoryOrClockInCommonFindTheBestConfigTogether) {
+  for (int r = 0; r < kRanks; ++r) open(r);
+  ranks_[1].skewNs = -3'600'000'000'000;
+  ranks_[2].skewNs = 86'400'000'000'000;
+  ranks_[0].lateUs = 900;  // rank 0 always waits for the others
+  EXPECT_TRUE(callUntilSettled(ranks_, sessionTask(kRanks, 1 << 20)));
+  expectEqualCalls();
+  EXPECT_EQ(ranks_[0].ran.back().channels, 4);
+  for (SessionRank& r : ranks_) r.session.reset();
+  const RunRecord record =
+      readRunRecord(readWholeFile((folder_ / "record.json").string()).value_or(""), "record.json");
+  ASSERT_EQ(record.tasks.size(), 1u);
+  EXPECT_EQ(record.tasks[0].config.channels, 4);
+  EXPECT_NEAR(record.tasks[0].defaultUs, modelUs(record.tasks[0].defaultConfig), 1.0)
+      << "the time of the rank that waited for nobody";
+}
+
+TEST_F(TcpSession, CallsAreUntouchedUntilTheLastRankHasJoined) {
+  open(0);
+  open(1);
+  const Task task = sessionTask(kRanks, 4096);
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(ranks_[0].call(task));
+    ASSERT_TRUE(ranks_[1].call(task));
+    ASSERT_EQ(ranks_[0].ran.back().channels, 1);
+  }
+  open(2);
+  while (ranks_[2].ran.size() < 2000) ASSERT_TRUE(ranks_[2].call(task));
+  EXPECT_TRUE(callUntilSettled(ranks_, task));
+  expectEqualCalls();
+}
+
+TEST_F(TcpSession, ARankThatNeverComesEndsTuningAndIsNamed) {
+  set("AUTOCCL_INIT_TIMEOUT", "0.3");
+  ::testing::internal::CaptureStderr();
+  open(0);
+  open(1);
+  const int64_t deadline = nowNs() + 20'000'000'000;
+  while (!(ranks_[0].session->settled() && ranks_[1].session->settled()) && nowNs() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(ranks_[0].call(sessionTask(kRanks, 64)));
+  for (SessionRank& r : ranks_) r.session.reset();
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("test is off: rank 2 did not join"), std::string::npos) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+}
+
+TEST_F(TcpSession, ARankOfAnotherLibraryKeepsTuningOffAndIsNamed) {
+  ::testing::internal::CaptureStderr();
+  for (int r = 0; r < kRanks; ++r) {
+    auto s = seat(r);
+    if (r == 1) s.library = "model 2";
+    ranks_[static_cast<size_t>(r)].session = TuningSession::open(std::move(s));
+  }
+  const int64_t deadline = nowNs() + 20'000'000'000;
+  while (!ranks_[2].session->settled() && nowNs() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (SessionRank& r : ranks_) r.session.reset();
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("rank 1 differs in library ('model 2', rank 0 has 'model 1')"),
+            std::string::npos)
+      << told;
+}
+
+}  // namespace
+}  // namespace autoccl
