@@ -1,6 +1,8 @@
 #include "engine/call.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace autoccl {
 namespace {
@@ -116,6 +118,11 @@ uint64_t signatureOf(const Call& c, int nRanks) noexcept {
     if (c.collective == Collective::kAllGatherv) hash = stir(hash, c.recvDispls[i]);
   }
   return hash;
+}
+
+uint64_t hashOf(const Terms& terms) noexcept {
+  const auto words = std::bit_cast<std::array<uint64_t, 2>>(terms.config);
+  return stir(stir(terms.signature, words[0]), words[1]);
 }
 
 }  // namespace autoccl

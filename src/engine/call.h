@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/config.h"
 #include "model/task.h"
 #include "model/types.h"
 #include "plan/shape.h"
@@ -40,7 +41,16 @@ struct Call {
 /// The call without its addresses. kAllToAllv still needs the rows of all ranks.
 [[nodiscard]] CallShape shapeOf(const Call& call, int nRanks) noexcept;
 
-/// Hash of what all ranks must have in common in one call.
+/// Hash of a call's arguments as far as all ranks must have them in common.
 [[nodiscard]] uint64_t signatureOf(const Call& call, int nRanks) noexcept;
+
+/// What all ranks must have in common in one call.
+struct Terms {
+  uint64_t signature = 0;
+  Config config;
+
+  friend bool operator==(const Terms&, const Terms&) = default;
+};
+[[nodiscard]] uint64_t hashOf(const Terms& terms) noexcept;
 
 }  // namespace autoccl

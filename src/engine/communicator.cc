@@ -101,10 +101,11 @@ bool Communicator::runCall(const Call& call, const Issue& issue) noexcept {
 
 Communicator::Ran Communicator::carryOut(const Call& call, const Config& asked) noexcept {
   board(call, asked);
-  const bool small = runsSmall(asked, call, size(), ordinaryLast_);
-  Ran ran{enter(call, small), asked, 0, 0, 0};
+  const bool zero = asked.protocol == Protocol::kZero;
+  const bool small = runsSmall(asked, flight_.shape, flight_.nBytes, ordinaryLast_);
+  Ran ran{enter(call, small, zero), asked, 0, 0, 0};
   if (ran.done) {
-    ran.effect = inEffect(asked);
+    if (zero || !small) ran.effect = inEffect(zero);
     if (small) ran.effect = smallConfig(asked);
     flight_.config = ran.effect;
     if (small) smallOut(flight_);
@@ -118,6 +119,7 @@ Communicator::Ran Communicator::carryOut(const Call& call, const Config& asked) 
   }
   lastConfig_ = ran.effect;
   layout_.info(rank()).leftCall.store(calls_, std::memory_order_release);
+  askBackSlots(flight_, small);
   return ran;
 }
 
@@ -164,7 +166,9 @@ void Communicator::board(const Call& call, const Config& config) noexcept {
   Flight& f = flight_;
   f.call = &call;
   f.shape = shapeOf(call, size());
-  f.config = clampConfig(config, host_);
+  f.nBytes = nBytesOf(call, size());
+  if (config != askedLast_) clampedLast_ = clampConfig(askedLast_ = config, host_);
+  f.config = clampedLast_;
   f.number = ++calls_;
   f.rules = rulesFor(static_cast<WaitPolicy>(config.extra));
   f.failed.store(false, std::memory_order_relaxed);
@@ -172,41 +176,50 @@ void Communicator::board(const Call& call, const Config& config) noexcept {
   f.recv[static_cast<size_t>(rank())] = static_cast<std::byte*>(call.recv);
 }
 
-bool Communicator::enter(const Call& call, bool small) noexcept {
+bool Communicator::enter(const Call& call, bool small, bool needsKinds) noexcept {
   const uint32_t number = flight_.number;
   EntrySlot& slot = layout_.entry(number, rank());
   Entry& mine = slot.entry;
+  const Terms terms{signatureOf(call, size()), flight_.config};
+  if (slot.terms != terms) slot.terms = terms;
+  mine.terms = hashOf(terms);
   mine.sendAddress = reinterpret_cast<uint64_t>(call.send);
   mine.recvAddress = reinterpret_cast<uint64_t>(call.recv);
-  mine.sendRegion = regionOf(call.send, sendExtent(call, rank(), size()));
-  mine.recvRegion = regionOf(call.recv, recvExtent(call, rank(), size()));
-  mine.signature = signatureOf(call, size());
-  mine.config = flight_.config;
   mine.scale = call.scale;
   mine.arrivedNs = gate_ != nullptr ? nowNs() : 0;
+  if (!small || needsKinds) tellKinds(call, mine);
   if (call.collective == Collective::kAllToAllv) {
     size_t* row = layout_.counts(number, rank());
     for (const size_t* from : {call.sendCounts, call.sendDispls, call.recvCounts, call.recvDispls})
       row = std::copy_n(from, size(), row);
   }
   if (small) smallIn(flight_);
-  raise(slot.flag, number);
+  raise(mine.flag, number);
   for (int i = 1; i < size(); ++i)
-    if (!waitFor(layout_.entry(number, (rank() + i) % size()).flag, number, flight_.rules))
+    if (!waitFor(layout_.entry(number, (rank() + i) % size()).entry.flag, number, flight_.rules))
       return false;
   return checkEntries();
 }
 
+void Communicator::tellKinds(const Call& call, Entry& mine) const noexcept {
+  const uint64_t sent = sendExtent(call, rank(), size());
+  const uint64_t received = recvExtent(call, rank(), size());
+  mine.sendRegion = regionOf(call.send, sent);
+  mine.recvRegion = regionOf(call.recv, received);
+  mine.inPlace = overlap(mine.sendAddress, sent, mine.recvAddress, received);
+}
+
 bool Communicator::checkEntries() noexcept {
   const uint32_t number = flight_.number;
-  const Entry& mine = layout_.entry(number, rank()).entry;
+  const uint64_t terms = layout_.entry(number, rank()).entry.terms;
   for (int r = 0; r < size(); ++r) {
-    const Entry& entry = layout_.entry(number, r).entry;
-    flight_.scale[static_cast<size_t>(r)] = entry.scale;
-    flight_.peerSend[static_cast<size_t>(r)] = entry.sendAddress;
-    flight_.peerRecv[static_cast<size_t>(r)] = entry.recvAddress;
-    if (entry.signature != mine.signature || entry.config != mine.config) {
-      breakWith(ErrorCode::kUsage, disagreement(*flight_.call, mine, entry, rank(), r, number));
+    const EntrySlot& slot = layout_.entry(number, r);
+    flight_.scale[static_cast<size_t>(r)] = slot.entry.scale;
+    flight_.peerSend[static_cast<size_t>(r)] = slot.entry.sendAddress;
+    flight_.peerRecv[static_cast<size_t>(r)] = slot.entry.recvAddress;
+    if (slot.entry.terms != terms) {
+      breakWith(ErrorCode::kUsage, disagreement(*flight_.call, layout_.entry(number, rank()).terms,
+                                                slot.terms, rank(), r, number));
       return false;
     }
   }
@@ -221,25 +234,24 @@ bool Communicator::checkEntries() noexcept {
   return layout_.control().epoch.load(std::memory_order_seq_cst) == 0;
 }
 
-Config Communicator::inEffect(const Config& asked) noexcept {
+Config Communicator::inEffect(bool asksZero) noexcept {
   Flight& f = flight_;
   Kinds kinds;
-  kinds.nBytes = nBytesOf(*f.call, size());
+  kinds.nBytes = f.nBytes;
   kinds.cma = host_.cma;
   for (int r = 0; r < size(); ++r) {
     const Entry& e = layout_.entry(f.number, r).entry;
     kinds.sendShared &= sameProcess_ || e.sendRegion != 0;
     kinds.recvShared &= sameProcess_ || e.recvRegion != 0;
-    kinds.inPlace |= overlap(e.sendAddress, sendExtent(*f.call, r, size()), e.recvAddress,
-                             recvExtent(*f.call, r, size()));
+    kinds.inPlace |= e.inPlace;
   }
   f.nonTemporal = kinds.nBytes >= kStreamBytes && !kinds.inPlace;
-  Config effect = configInEffect(clampConfig(asked, host_), f.shape.collective, kinds);
+  Config effect = configInEffect(f.config, f.shape.collective, kinds);
   if (isPlanned(effect.algorithm) && !plans_->offers(effect, f.shape.collective)) {
     effect.algorithm = Algorithm::kTwoShot;
     if (effect.protocol == Protocol::kLL) effect.protocol = Protocol::kSimple;
   }
-  if (asked.protocol == Protocol::kZero) ordinaryLast_ = effect.protocol != Protocol::kZero;
+  if (asksZero) ordinaryLast_ = effect.protocol != Protocol::kZero;
   return effect;
 }
 
@@ -361,8 +373,8 @@ void Communicator::explainBreak() noexcept {
 void Communicator::quarantine() noexcept {
   const int64_t deadline = nowNs() + kQuarantineNs;
   const auto inside = [&](int r) {
-    const uint32_t even = layout_.entry(0, r).flag.value.load(std::memory_order_seq_cst);
-    const uint32_t odd = layout_.entry(1, r).flag.value.load(std::memory_order_seq_cst);
+    const uint32_t even = layout_.entry(0, r).entry.flag.value.load(std::memory_order_seq_cst);
+    const uint32_t odd = layout_.entry(1, r).entry.flag.value.load(std::memory_order_seq_cst);
     const uint32_t entered = reached(even, odd) ? even : odd;
     return layout_.info(r).leftCall.load(std::memory_order_acquire) != entered;
   };

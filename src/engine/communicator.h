@@ -129,9 +129,10 @@ class Communicator {
   bool runChecked(const Call& call, const Issue& issue, const Config& asked) noexcept;
   void tell(const Issue& issue, const Config& asked, const Ran& ran, bool failed) noexcept;
   void board(const Call& call, const Config& config) noexcept;
-  bool enter(const Call& call, bool small) noexcept;
+  bool enter(const Call& call, bool small, bool needsKinds) noexcept;
+  void tellKinds(const Call& call, Entry& mine) const noexcept;
   bool checkEntries() noexcept;
-  [[nodiscard]] Config inEffect(const Config& asked) noexcept;
+  [[nodiscard]] Config inEffect(bool asksZero) noexcept;
   bool reach(bool needRecv) noexcept;
   [[nodiscard]] std::byte* peerPointer(int rank, uint32_t region, uint64_t address) noexcept;
   bool travel(const Config& config) noexcept;
@@ -170,6 +171,7 @@ class Communicator {
   std::atomic<uint64_t> turn_{0};
   uint32_t calls_ = 0;
   Config lastConfig_;
+  Config askedLast_, clampedLast_;
   /// Peers' regions seen lately, by rank and region id.
   struct Seen {
     uint32_t id = 0;

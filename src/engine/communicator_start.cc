@@ -67,6 +67,7 @@ Communicator::Communicator(const Options& options)
   probeCma();
   countCpus();
   readLimits();
+  clampedLast_ = clampConfig(askedLast_, host_);
   plans_ = std::make_unique<Plans>(layout_.wires(), options.nRanks, options.rank);
   const size_t words = TileMap::scratchWords(Collective::kAllToAllv, options.nRanks);
   tileScratch_.resize(kMaxWorkers * words);

@@ -45,12 +45,12 @@ Config configInEffect(const Config& asked, Collective collective, const Kinds& k
   return c;
 }
 
-bool runsSmall(const Config& asked, const Call& call, int nRanks, bool ordinaryLast) noexcept {
+bool runsSmall(const Config& asked, const CallShape& shape, uint64_t nBytes,
+               bool ordinaryLast) noexcept {
   const bool staged = asked.algorithm == Algorithm::kOneShot &&
                       asked.protocol == Protocol::kSimple && asked.transport == Transport::kShm;
   const bool wasOrdinary = asked.protocol == Protocol::kZero && ordinaryLast;
-  return (staged || wasOrdinary) && call.collective != Collective::kBarrier &&
-         fitsSmall(call, nRanks);
+  return (staged || wasOrdinary) && fitsSmall(shape, nBytes);
 }
 
 Config smallConfig(const Config& asked) noexcept {
@@ -87,7 +87,7 @@ Config clampConfig(const Config& asked, const Host& host) noexcept {
   return c;
 }
 
-std::string disagreement(const Call& call, const Entry& mine, const Entry& theirs, int myRank,
+std::string disagreement(const Call& call, const Terms& mine, const Terms& theirs, int myRank,
                          int theirRank, uint32_t number) {
   const std::string where = "call " + std::to_string(number) + ": ranks " + std::to_string(myRank) +
                             " and " + std::to_string(theirRank);

@@ -27,7 +27,7 @@ struct Kinds {
 
 /// True if the call's data go in beside the entries: asked for, or a zero config whose buffers were
 /// ordinary the last time.
-[[nodiscard]] bool runsSmall(const Config& asked, const Call& call, int nRanks,
+[[nodiscard]] bool runsSmall(const Config& asked, const CallShape& shape, uint64_t nBytes,
                              bool ordinaryLast) noexcept;
 /// The config in effect of such a call.
 [[nodiscard]] Config smallConfig(const Config& asked) noexcept;
@@ -63,8 +63,8 @@ struct Host {
 /// Throws Error unless the engine can run it for some collective.
 void checkConfig(const Config& config, const Host& host);
 
-/// A sentence on two entries that should be alike.
-[[nodiscard]] std::string disagreement(const Call& call, const Entry& mine, const Entry& theirs,
+/// A sentence on two ranks' terms that should be alike.
+[[nodiscard]] std::string disagreement(const Call& call, const Terms& mine, const Terms& theirs,
                                        int myRank, int theirRank, uint32_t number);
 
 }  // namespace autoccl

@@ -20,6 +20,7 @@ namespace autoccl {
 struct Flight {
   const Call* call = nullptr;
   CallShape shape;
+  uint64_t nBytes = 0;
   Config config;        // in effect: chunk, lanes and threads after clamping
   uint32_t number = 0;  // of the call in this communicator, from 1
   int rank = 0;
@@ -82,9 +83,11 @@ void countClaimed(Flight& flight) noexcept;  // first: adds this call's tiles to
 /// Reads peers' ordinary memory into scratch, reduces, writes the result into peers' memory.
 [[nodiscard]] bool runCma(Flight& flight, WorkerPool& pool) noexcept;
 
-/// The small path is staged with one round, which goes in before the entry is raised.
-[[nodiscard]] bool fitsSmall(const Call& call, int nRanks) noexcept;
-void smallIn(Flight& flight) noexcept;
-void smallOut(Flight& flight) noexcept;
+/// The small path: data go in beside the entry and are taken out once all have entered.
+[[nodiscard]] bool fitsSmall(const CallShape& shape, uint64_t nBytes) noexcept;
+void smallIn(const Flight& flight) noexcept;
+void smallOut(const Flight& flight) noexcept;
+/// At the end of a call: gets the next call's slot ready to be written.
+void askBackSlots(const Flight& flight, bool small) noexcept;
 
 }  // namespace autoccl

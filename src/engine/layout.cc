@@ -5,7 +5,7 @@
 namespace autoccl {
 namespace {
 
-constexpr uint64_t kLayoutVersion = 1;
+constexpr uint64_t kLayoutVersion = 2;
 constexpr size_t kMiB = size_t{1} << 20;
 
 size_t share(size_t total, size_t parts, size_t least, size_t most) {

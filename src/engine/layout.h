@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "model/config.h"
+#include "engine/call.h"
 #include "transport/regions.h"
 #include "transport/wait.h"
 
@@ -21,25 +21,28 @@ inline constexpr int kMaxWorkers = 64;        // NC x NT
 inline constexpr size_t kSmallBytes = 16384;  // a rank's contribution that travels beside its entry
 inline constexpr int kStageSlots = 4;         // rounds of the staged path in flight
 
-/// What a rank says when it enters a call; 64 bytes, written before the slot's flag is raised.
-struct Entry {
+/// What a rank says when it enters a call. The flag holds the number of the last call entered
+/// through this slot. All on one cache line, which a waiting peer gets in one transfer with the
+/// flag: written before that is raised.
+struct alignas(64) Entry {
+  FlagWord flag;
+  uint64_t terms = 0;  // hashOf(Terms)
   uint64_t sendAddress = 0;
   uint64_t recvAddress = 0;
   uint32_t sendRegion = 0;  // 0: ordinary memory; kUnusedBuffer: no such buffer in this call
   uint32_t recvRegion = 0;
-  uint64_t signature = 0;
-  int64_t arrivedNs = 0;
-  Config config;
   double scale = 1;
+  int64_t arrivedNs = 0;
+  bool inPlace = false;
 };
 static_assert(sizeof(Entry) == 64);
 inline constexpr uint32_t kUnusedBuffer = UINT32_MAX;
 
-/// The flag holds the number of the last call entered through this slot. Two slots per rank, used
-/// in turn: nobody reaches call k + 2 before everybody has entered k + 1, that is, has left k.
+/// Two slots per rank, used in turn: nobody reaches call k + 2 before everybody has entered k + 1,
+/// that is, has left k.
 struct alignas(128) EntrySlot {
-  Flag flag;
   Entry entry;
+  alignas(64) Terms terms;  // written only where they have changed: the line stays where it is
 };
 
 /// What a rank says once, when it joins.

@@ -254,12 +254,6 @@ void stagedWorker(Flight& f, int worker, bool split) noexcept {
   if (split) f.outBase[static_cast<size_t>(worker)] += static_cast<uint32_t>(mine);
 }
 
-/// One tile holds a whole piece of the small path, so that it has one round; of the uneven forms no
-/// piece is larger than all of them together.
-uint64_t smallTile(const CallShape& s, uint64_t nBytes) noexcept {
-  return std::max(roundUp(uneven(s.collective) ? nBytes : s.bytes, kLine), kLine);
-}
-
 void pullRounds(void* f, int worker) noexcept {
   stagedWorker(*static_cast<Flight*>(f), worker, false);
 }
@@ -274,26 +268,6 @@ bool runStaged(Flight& f, WorkerPool& pool, bool split) noexcept {
       f.call->collective == Collective::kAllReduce || f.call->collective == Collective::kReduce;
   pool.run(f.workers(), split && canSplit ? splitRounds : pullRounds, &f);
   return !f.broken();
-}
-
-bool fitsSmall(const Call& call, int nRanks) noexcept {
-  if (call.collective == Collective::kAllToAllv) return false;
-  const CallShape shape = shapeOf(call, nRanks);
-  return smallTile(shape, nBytesOf(call, nRanks)) * tilesPerSlot(shape) <= kSmallBytes;
-}
-
-void smallIn(Flight& f) noexcept {
-  const uint64_t tile = smallTile(f.shape, nBytesOf(*f.call, f.nRanks));
-  const TileMap tiles(f.shape, tile, f.scratchOf(0));
-  const Rounds rounds(f, tiles, tile);
-  if (rounds.count() > 0) rounds.copyIn(0, f.layout->small(f.number, f.rank), false);
-}
-
-void smallOut(Flight& f) noexcept {
-  const uint64_t tile = smallTile(f.shape, nBytesOf(*f.call, f.nRanks));
-  const TileMap tiles(f.shape, tile, f.scratchOf(0));
-  const Rounds rounds(f, tiles, tile);
-  if (rounds.count() > 0) rounds.pull(0, [&](int rank) { return f.layout->small(f.number, rank); });
 }
 
 }  // namespace autoccl

@@ -29,18 +29,18 @@ bool mayGoOn(const WaitRules& r) noexcept {
   return !r.alive || r.alive(r.aliveContext);
 }
 
-void sleepOn(Flag& flag, uint32_t seen) noexcept {
+void sleepOn(FlagWord& flag, uint32_t seen) noexcept {
   const timespec nap{0, kNapNs};
   syscall(SYS_futex, &flag.value, FUTEX_WAIT, seen, &nap, nullptr, 0);
 }
 
-void wakeSleepers(Flag& flag) noexcept {
+void wakeSleepers(FlagWord& flag) noexcept {
   // seq_cst on both sides: either the waiter sees the new value before it sleeps, or we see it.
   if (flag.sleepers.load(std::memory_order_seq_cst) != 0)
     syscall(SYS_futex, &flag.value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-bool sleepUntil(Flag& flag, uint32_t target, const WaitRules& r) noexcept {
+bool sleepUntil(FlagWord& flag, uint32_t target, const WaitRules& r) noexcept {
   flag.sleepers.fetch_add(1, std::memory_order_seq_cst);
   bool go = true;
   for (;;) {
@@ -58,7 +58,7 @@ bool sleepUntil(Flag& flag, uint32_t target, const WaitRules& r) noexcept {
 
 }  // namespace
 
-bool waitFor(Flag& flag, uint32_t target, const WaitRules& r) noexcept {
+bool waitFor(FlagWord& flag, uint32_t target, const WaitRules& r) noexcept {
   for (uint32_t i = 0; i < r.spins; ++i) {
     if (reached(flag.value.load(std::memory_order_acquire), target)) return true;
     pause();
@@ -85,12 +85,12 @@ bool waitOnce(uint32_t& turns, const WaitRules& r) noexcept {
   return turns % kYieldsPerLook != 0 || mayGoOn(r);
 }
 
-void raise(Flag& flag, uint32_t value) noexcept {
+void raise(FlagWord& flag, uint32_t value) noexcept {
   flag.value.store(value, std::memory_order_seq_cst);
   wakeSleepers(flag);
 }
 
-uint32_t add(Flag& flag, uint32_t amount) noexcept {
+uint32_t add(FlagWord& flag, uint32_t amount) noexcept {
   const uint32_t after = flag.value.fetch_add(amount, std::memory_order_seq_cst) + amount;
   wakeSleepers(flag);
   return after;

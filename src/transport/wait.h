@@ -8,12 +8,15 @@
 
 namespace autoccl {
 
-/// A counter that one side raises and others wait for, alone on its cache line; lives in memory
-/// shared between processes. Counters wrap: compare by signed difference.
-struct alignas(64) Flag {
+/// A counter that one side raises and others wait for; lives in memory shared between processes.
+/// Counters wrap: compare by signed difference. What the waiters read next may share its cache
+/// line, if nobody else writes there: then both come over in one transfer.
+struct FlagWord {
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};  // waiters inside the kernel
 };
+/// The same, alone on its cache line.
+struct alignas(64) Flag : FlagWord {};
 static_assert(sizeof(Flag) == 64);
 
 /// How to wait and what ends a wait early.
@@ -33,15 +36,15 @@ struct WaitRules {
 
 /// Waits until flag.value has reached target. False: the epoch moved or a peer died.
 /// HOT: no allocation, lock or log; a system call only after `spins` pauses.
-[[nodiscard]] bool waitFor(Flag& flag, uint32_t target, const WaitRules& rules) noexcept;
+[[nodiscard]] bool waitFor(FlagWord& flag, uint32_t target, const WaitRules& rules) noexcept;
 
 /// The same for any condition that no futex stands behind (flags inside data lines, CAS words):
 /// call it in a loop; it pauses, yields or naps by the rules. False: stop waiting.
 [[nodiscard]] bool waitOnce(uint32_t& turns, const WaitRules& rules) noexcept;
 
 /// Stores the value (release) and wakes sleepers, if any.
-void raise(Flag& flag, uint32_t value) noexcept;
+void raise(FlagWord& flag, uint32_t value) noexcept;
 /// Adds to the value and wakes sleepers, if any. Returns the value after.
-uint32_t add(Flag& flag, uint32_t amount) noexcept;
+uint32_t add(FlagWord& flag, uint32_t amount) noexcept;
 
 }  // namespace autoccl
