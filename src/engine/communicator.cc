@@ -269,9 +269,10 @@ std::byte* Communicator::peerPointer(int r, uint32_t region, uint64_t address) n
   return seen.region->local + (address - seen.region->ownerBegin);
 }
 
-bool Communicator::reach(bool needRecv) noexcept {
+bool Communicator::reach(bool pulled) noexcept {
+  const bool needRecv = !pulled;
   for (int r = 0; r < size(); ++r) {
-    if (r == rank()) continue;
+    if (r == rank() || (pulled && !pullsFrom(flight_.shape, rank(), r))) continue;
     const Entry& e = layout_.entry(flight_.number, r).entry;
     const auto i = static_cast<size_t>(r);
     flight_.send[i] = peerPointer(r, e.sendRegion, e.sendAddress);
@@ -288,9 +289,10 @@ bool Communicator::travel(const Config& config) noexcept {
   const bool split = config.algorithm == Algorithm::kTwoShot;
   if (config.protocol == Protocol::kZero) {
     const bool claimed = split && !isPlanned(config.algorithm);
+    pool_.prepare(flight_.workers());  // though the others may leave nothing to do
     if (claimed) countClaimed(flight_);
     if (claimed && isClaimedDone(flight_)) return true;
-    if (!reach(config.algorithm != Algorithm::kOneShot)) {
+    if (!reach(config.algorithm == Algorithm::kOneShot)) {
       if (claimed && isClaimedDone(flight_)) return true;
       breakWith(
           ErrorCode::kRemote,

@@ -133,7 +133,7 @@ class Communicator {
   void tellKinds(const Call& call, Entry& mine) const noexcept;
   bool checkEntries() noexcept;
   [[nodiscard]] Config inEffect(bool asksZero) noexcept;
-  bool reach(bool needRecv) noexcept;
+  bool reach(bool pulled) noexcept;
   [[nodiscard]] std::byte* peerPointer(int rank, uint32_t region, uint64_t address) noexcept;
   bool travel(const Config& config) noexcept;
   void awaitTurn(const Issue& issue) noexcept;

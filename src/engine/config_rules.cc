@@ -10,11 +10,13 @@ namespace autoccl {
 namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = kKiB * kKiB;
-constexpr uint64_t kSmallDefault = 2 * kKiB;  // up to here beside the entry, registered or not
+constexpr uint64_t kSmallDefault = 4 * kKiB;  // up to here beside the entry, registered or not
+constexpr uint64_t kPulledDefault = kMiB;     // up to here each rank pulls what it needs
 constexpr uint64_t kStagedBelow = 32 * kKiB;  // ordinary buffers: staged, cma, then staged again
 constexpr uint64_t kStagedAbove = 48 * kMiB;
 constexpr uint32_t kDefaultChunk = 64 * kKiB;
 constexpr uint32_t kStagedChunk = 1024 * kKiB;  // two-shot staging hands over larger blocks
+constexpr uint32_t kCmaCopyChunk = 4 * kMiB;    // a copy straight into place needs no cache
 
 }  // namespace
 
@@ -39,6 +41,7 @@ Config configInEffect(const Config& asked, Collective collective, const Kinds& k
     c.transport = staged ? Transport::kShm : Transport::kCma;
     if (kinds.nBytes <= kStagedBelow) c.algorithm = Algorithm::kOneShot;
     if (large) c.chunk = std::max(c.chunk, kStagedChunk);
+    if (!staged && !reduces(collective)) c.chunk = std::max(c.chunk, kCmaCopyChunk);
     return c;
   }
   if (c.transport == Transport::kCma && !kinds.cma) c.transport = Transport::kShm;
@@ -61,10 +64,21 @@ Config smallConfig(const Config& asked) noexcept {
   return c;
 }
 
+// Who pulls reads lines that a peer has written; who claims a tile also takes lines over to write
+// on them, which costs three times as much, but shares the work: for large messages, for crowded
+// CPUs, and where one rank alone has or gets the data.
+bool pullsByDefault(const Task& task, const Host& host) noexcept {
+  const bool all = task.collective == Collective::kAllGather ||
+                   task.collective == Collective::kReduceScatter ||
+                   task.collective == Collective::kAllToAll;
+  return all && task.bytes <= kPulledDefault && !host.crowded();
+}
+
 Config defaultConfig(const Task& task, const Host& host) noexcept {
   Config c;
-  c.algorithm = task.bytes <= kSmallDefault ? Algorithm::kOneShot : Algorithm::kTwoShot;
-  c.protocol = task.bytes <= kSmallDefault ? Protocol::kSimple : Protocol::kZero;
+  const bool small = task.bytes <= kSmallDefault;
+  c.algorithm = small || pullsByDefault(task, host) ? Algorithm::kOneShot : Algorithm::kTwoShot;
+  c.protocol = small ? Protocol::kSimple : Protocol::kZero;
   c.transport = Transport::kShm;
   const WaitPolicy bySeats = host.crowded() ? WaitPolicy::kYield : WaitPolicy::kFutex;
   c.extra = host.wait >= 0 ? static_cast<uint8_t>(host.wait) : static_cast<uint8_t>(bySeats);

@@ -46,6 +46,33 @@ TEST(ConfigRules, AZeroConfigTakesThePathThatAllBuffersAllow) {
   EXPECT_EQ(effect("twoshot/zero/shm", kinds, Collective::kBroadcast), "twoshot/simple/cma");
 }
 
+TEST(ConfigRules, TheKernelCopiesInLargePiecesWhereNothingIsReduced) {
+  Kinds kinds;
+  kinds.nBytes = 1 << 20;
+  kinds.cma = true;
+  kinds.sendShared = kinds.recvShared = false;
+  const Config asked = parseConfig("twoshot/zero/shm c=64K");
+  EXPECT_EQ(configInEffect(asked, Collective::kAllToAll, kinds).chunk, 4u << 20);
+  EXPECT_EQ(configInEffect(asked, Collective::kAllReduce, kinds).chunk, 64u << 10);
+}
+
+TEST(ConfigRules, TheDefaultGoesFromBesideTheEntryOverPullingToClaimedTiles) {
+  const auto chosen = [](Collective collective, uint64_t bytes, int cpus) {
+    Task task;
+    task.collective = collective;
+    task.bytes = bytes;
+    const std::string text = toText(defaultConfig(task, hostOf(2, cpus)));
+    return text.substr(0, text.find(' '));
+  };
+  EXPECT_EQ(chosen(Collective::kAllGather, 4096, 2), "oneshot/simple/shm");
+  EXPECT_EQ(chosen(Collective::kAllGather, 4160, 2), "oneshot/zero/shm");
+  EXPECT_EQ(chosen(Collective::kAllToAll, 1 << 20, 2), "oneshot/zero/shm");
+  EXPECT_EQ(chosen(Collective::kAllToAll, 2 << 20, 2), "twoshot/zero/shm");
+  EXPECT_EQ(chosen(Collective::kAllToAll, 1 << 20, 1), "twoshot/zero/shm");
+  EXPECT_EQ(chosen(Collective::kAllReduce, 65536, 2), "twoshot/zero/shm");
+  EXPECT_EQ(chosen(Collective::kBroadcast, 65536, 2), "twoshot/zero/shm");
+}
+
 TEST(ConfigRules, TheDefaultYieldsOnlyWhereRanksShareCpus) {
   Task task;
   task.bytes = 1 << 20;

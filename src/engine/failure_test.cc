@@ -25,6 +25,16 @@ Call sumOf(std::vector<float>& data) {
   return call;
 }
 
+Call gatherOf(const std::vector<float>& data, std::vector<float>& all) {
+  Call call;
+  call.collective = Collective::kAllGather;
+  call.dtype = DataType::kFloat32;
+  call.send = data.data();
+  call.recv = all.data();
+  call.count = data.size();
+  return call;
+}
+
 #ifndef __SANITIZE_THREAD__  // which does not follow forked processes
 size_t filesInDevShm() {
   size_t n = 0;
@@ -47,16 +57,19 @@ Board* newBoard() {
 
 TEST(Failure, SurvivorsOfAKilledRankReturnWithinFiveSeconds) {
   const size_t before = filesInDevShm();
-  const char* paths[] = {"twoshot/zero/shm",   "twoshot/simple/cma", "twoshot/simple/shm",
-                         "oneshot/simple/shm", "ring/simple/shm",    "tree/ll/shm"};
-  for (int round = 0; round < 6; ++round) {
+  const char* paths[] = {"twoshot/zero/shm", "twoshot/simple/cma", "twoshot/simple/shm",
+                         "oneshot/simple/shm", "ring/simple/shm", "tree/ll/shm",
+                         // from here on AllGather, the last one small
+                         "oneshot/zero/shm", "twoshot/simple/cma", "twoshot/simple/shm",
+                         "oneshot/simple/shm"};
+  for (int round = 0; round < 10; ++round) {
     Board* board = newBoard();
     const std::string spec =
         std::string(paths[round]) + " c=4K wait=" + (round % 2 ? "futex" : "yield");
     const auto ranks = testing::startProcesses(3, [&](Communicator& comm) {
       comm.pin(parseConfig(spec));
-      std::vector<float> data(20000, 1);
-      const Call call = sumOf(data);
+      std::vector<float> data(round == 9 ? 200 : 20000, 1), all(60000);
+      const Call call = round < 6 ? sumOf(data) : gatherOf(data, all);
       while (comm.execute(call, comm.issue(call))) board->calls.fetch_add(1);
       EXPECT_EQ(comm.failure().code, ErrorCode::kRemote) << comm.failure().text;
       EXPECT_NE(comm.failure().text.find("rank"), std::string::npos) << comm.failure().text;
@@ -80,19 +93,20 @@ TEST(Failure, SurvivorsOfAKilledRankReturnWithinFiveSeconds) {
 
 TEST(Failure, AbortEndsACallThatWaitsForAnotherRank) {
   std::atomic<int> failed{0};
-  testing::runAsThreads(2, [&](Communicator& comm) {
-    std::vector<float> data(1000, 1);
-    const Call call = sumOf(data);
-    if (comm.rank() == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      comm.abort();
-      return;
-    }
-    EXPECT_FALSE(comm.execute(call, comm.issue(call)));
-    EXPECT_NE(comm.failure().text.find("rank 1"), std::string::npos) << comm.failure().text;
-    ++failed;
-  });
-  EXPECT_EQ(failed.load(), 1);
+  for (const size_t count : {size_t{100}, size_t{50000}})
+    testing::runAsThreads(2, [&](Communicator& comm) {
+      std::vector<float> data(count, 1), all(2 * count);
+      const Call call = gatherOf(data, all);
+      if (comm.rank() == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        comm.abort();
+        return;
+      }
+      EXPECT_FALSE(comm.execute(call, comm.issue(call)));
+      EXPECT_NE(comm.failure().text.find("rank 1"), std::string::npos) << comm.failure().text;
+      ++failed;
+    });
+  EXPECT_EQ(failed.load(), 2);
 }
 
 TEST(Failure, RanksThatCallDifferentThingsAreToldSo) {
@@ -135,16 +149,15 @@ TEST(Cost, ACallSeenBeforeAllocatesNothing) {
          {"oneshot/simple/shm", "twoshot/simple/shm", "twoshot/simple/cma", "twoshot/zero/shm nc=2",
           "oneshot/zero/shm", "ring/simple/shm", "hd/ll/shm"}) {
       comm.pin(parseConfig(std::string(path) + " c=4K wait=yield"));
-      std::vector<float> data(5000, 1);
-      const Call call = sumOf(data);
-      Call barrier;
-      const auto both = [&] {
-        comm.execute(call, comm.issue(call));
-        comm.execute(barrier, comm.issue(barrier));
+      std::vector<float> data(5000, 1), few(200, 1), all(10000);
+      const Call calls[] = {sumOf(data), sumOf(few), gatherOf(data, all), gatherOf(few, all),
+                            Call{}};
+      const auto each = [&] {
+        for (const Call& call : calls) comm.execute(call, comm.issue(call));
       };
-      for (int i = 0; i < 3; ++i) both();
+      for (int i = 0; i < 3; ++i) each();
       const uint64_t before = testing::allocationsOfThisThread();
-      for (int i = 0; i < 50; ++i) both();
+      for (int i = 0; i < 50; ++i) each();
       EXPECT_EQ(testing::allocationsOfThisThread(), before) << path;
     }
   });

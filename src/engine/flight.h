@@ -42,6 +42,7 @@ struct Flight {
   std::array<uint32_t, kMaxLanes> doneBase{};
   std::array<uint32_t, kMaxWorkers> inBase{}, outBase{};
   std::atomic<bool> failed{false};  // a wait or a copy ended early
+  std::atomic<int> pulling{0};      // workers that still read peers' memory
 
   [[nodiscard]] int workers() const noexcept { return config.channels * config.threads; }
   [[nodiscard]] std::span<uint64_t> scratchOf(int worker) const noexcept {
@@ -66,6 +67,12 @@ void combine(const Flight& flight, bool reduces, std::span<const void* const> sr
   return rank >= range.first && rank < range.first + range.count;
 }
 
+/// True if peers read the part of a send buffer that its owner copies for itself. That copy has to
+/// come first, while the lines are in its owner's cache: a line that another core reads leaves it.
+[[nodiscard]] inline bool sharesOwnPart(Collective c) noexcept {
+  return c == Collective::kAllGather || c == Collective::kAllGatherv || c == Collective::kBroadcast;
+}
+
 // The paths. Each runs the whole call on this rank, workers included, and returns false if it ended
 // early. HOT: no allocation, lock or log; system calls only to wait, to wake and for cma's copies.
 
@@ -75,7 +82,9 @@ void combine(const Flight& flight, bool reduces, std::span<const void* const> sr
 void countClaimed(Flight& flight) noexcept;  // first: adds this call's tiles to doneBase
 [[nodiscard]] bool isClaimedDone(const Flight& flight) noexcept;
 [[nodiscard]] bool runClaimed(Flight& flight, WorkerPool& pool) noexcept;
-/// Every rank pulls all it needs straight from the peers' send buffers.
+/// Every rank pulls all it needs straight from the peers' send buffers, and leaves when its own has
+/// been read: from then on those who do not pull from it must not look for it.
+[[nodiscard]] bool pullsFrom(const CallShape& shape, int reader, int owner) noexcept;
 [[nodiscard]] bool runPulled(Flight& flight, WorkerPool& pool) noexcept;
 /// Copy in, reduce, copy out through the segment. `split`: each rank reduces its share of a tile
 /// and the others fetch the result; else each reduces all it needs itself.

@@ -23,11 +23,14 @@ class CmaWork {
   bool run() noexcept { return reduces(f_.shape.collective) ? reduceTiles() : copyTiles(); }
 
  private:
+  /// A tile that is reduced must find room in scratch, with the peers' parts beside each other.
   [[nodiscard]] uint64_t tileBytes() const noexcept {
-    const uint64_t most = kScratchBytes / static_cast<uint64_t>(f_.nRanks) / kLine * kLine;
-    const uint64_t chunk = std::min<uint64_t>(f_.config.chunk, most);
-    return uneven(f_.shape.collective) ? chunk
-                                       : fairChunk(f_.shape.bytes, f_.nRanks * f_.workers(), chunk);
+    const Collective c = f_.shape.collective;
+    const uint64_t room = kScratchBytes / static_cast<uint64_t>(f_.nRanks) / kLine * kLine;
+    const uint64_t chunk = reduces(c) ? std::min<uint64_t>(f_.config.chunk, room) : f_.config.chunk;
+    const bool dealt = reduces(c) || rooted(c);  // among the ranks
+    return uneven(c) ? chunk
+                     : fairChunk(f_.shape.bytes, f_.workers() * (dealt ? f_.nRanks : 1), chunk);
   }
 
   bool reduceTiles() noexcept {
@@ -66,23 +69,26 @@ class CmaWork {
   }
 
   bool copyTiles() noexcept {
-    if (!copyTo(f_.rank)) return false;
-    if (!rooted(f_.shape.collective)) return true;
-    for (int i = 1; i < f_.nRanks; ++i)
-      if (!copyTo((f_.rank + i) % f_.nRanks)) return false;
-    return true;
+    const bool ownFirst = sharesOwnPart(f_.shape.collective);
+    if (ownFirst && !copyTo(f_.rank, true)) return false;
+    for (int i = 0; i < (rooted(f_.shape.collective) ? f_.nRanks : 1); ++i)
+      if (!copyTo((f_.rank + i) % f_.nRanks, false)) return false;
+    return ownFirst || copyTo(f_.rank, true);
   }
 
-  /// This worker's share of what reaches rank `to`, as far as this rank has to do it.
-  bool copyTo(int to) noexcept {
+  /// This worker's share of what reaches rank `to`, as far as this rank has to do it: from its own
+  /// memory to its own, or all else. Ranks start at different tiles, hence at different peers.
+  bool copyTo(int to, bool own) noexcept {
     const TileMap tiles(f_.shape, to, tileBytes(), f_.scratchOf(worker_));
     const bool isRooted = rooted(f_.shape.collective);
     const uint64_t layer =
         f_.shape.collective == Collective::kGather ? static_cast<uint64_t>(f_.nRanks) : 1;
     const auto n = static_cast<uint64_t>(f_.nRanks), all = static_cast<uint64_t>(f_.workers());
-    for (uint64_t i = 0; i < tiles.size(); ++i) {
+    for (uint64_t k = 0; k < tiles.size(); ++k) {
+      const uint64_t i = (k + static_cast<uint64_t>(f_.rank) + 1) % tiles.size();
       const Tile t = tiles[i];
       const int from = t.src.first;
+      if (own != (from == f_.rank && to == f_.rank)) continue;
       const int other = from == f_.shape.root ? to : from;  // of the root's peers
       const bool byRoot = i / layer % n == 0;
       const int doer = !isRooted ? to : byRoot ? f_.shape.root : other;

@@ -5,7 +5,6 @@
 // a call, one after another on the longest way: the entry (with its flag), then the copy's lines,
 // which come side by side. The slot of the next call but one is asked back from the peers at the
 // end of a call, so that the stores of that call need not wait for it.
-#include <algorithm>
 #include <cstring>
 
 #include "engine/flight.h"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr uint64_t kWhole = UINT64_MAX;  // a chunk that leaves every piece in one tile
 constexpr uint64_t kLine = 64;
-constexpr uint64_t kAskedBack = 2048;  // more lines than this would hold the next call's own up
 
 /// The part of this rank's send buffer that no other rank needs.
 ByteRange onlyMine(const Flight& f, uint64_t extent) noexcept {
@@ -81,7 +79,7 @@ void smallOut(const Flight& f) noexcept {
 void askBackSlots(const Flight& f, bool small) noexcept {
   ownSoon(&f.layout->entry(f.number + 1, f.rank));
   if (!small) return;
-  const uint64_t extent = std::min(sendExtent(*f.call, f.rank, f.nRanks), kAskedBack);
+  const uint64_t extent = sendExtent(*f.call, f.rank, f.nRanks);
   const std::byte* slot = f.layout->small(f.number + 1, f.rank);
   for (uint64_t at = 0; at < extent; at += kLine) ownSoon(slot + at);
 }

@@ -67,11 +67,28 @@ void claimWorker(void* context, int worker) noexcept {
   if (mine > 0) add(lane.done, mine);
 }
 
+/// The tiles of the span that read peers' memory, or those that read this rank's own only. Ranks
+/// start at different tiles, so that not all of them read the same peer at once.
+void pullTiles(const Flight& f, const TileMap& tiles, Span span, bool peers) noexcept {
+  const uint64_t count = span.last - span.first;
+  for (uint64_t i = 0; i < count && !f.broken(); ++i) {
+    const Tile t = tiles[span.first + (i + static_cast<uint64_t>(f.rank) + 1) % count];
+    const bool ownOnly = t.src.count == 1 && t.src.first == f.rank;
+    if (ownOnly != peers) doTile(f, t);
+  }
+}
+
+/// Own memory that peers read too comes first, else it comes last, while the peers still read.
 void pullWorker(void* context, int worker) noexcept {
   auto& f = *static_cast<Flight*>(context);
   const TileMap tiles(f.shape, f.rank, chunkOf(f, f.workers()), f.scratchOf(worker));
   const Span span = shareOf(tiles.size(), worker, f.workers());
-  for (uint64_t i = span.first; i < span.last && !f.broken(); ++i) doTile(f, tiles[i]);
+  const bool ownFirst = sharesOwnPart(f.shape.collective);
+  if (ownFirst) pullTiles(f, tiles, span, false);
+  pullTiles(f, tiles, span, true);
+  if (f.pulling.fetch_sub(1, std::memory_order_acq_rel) == 1 && !f.broken())
+    raise(f.layout->finished(f.rank), f.number);
+  if (!ownFirst) pullTiles(f, tiles, span, false);
 }
 
 }  // namespace
@@ -99,13 +116,27 @@ bool runClaimed(Flight& f, WorkerPool& pool) noexcept {
   return !f.broken();
 }
 
+bool pullsFrom(const CallShape& s, int reader, int owner) noexcept {
+  switch (s.collective) {
+    case Collective::kBroadcast:
+    case Collective::kScatter:
+      return owner == s.root;
+    case Collective::kReduce:
+    case Collective::kGather:
+      return reader == s.root;
+    default:
+      return true;
+  }
+}
+
 bool runPulled(Flight& f, WorkerPool& pool) noexcept {
+  f.pulling.store(f.workers(), std::memory_order_relaxed);
   pool.run(f.workers(), pullWorker, &f);
-  if (f.broken()) return false;
-  raise(f.layout->finished(f.rank), f.number);
-  for (int r = 0; r < f.nRanks; ++r)  // until then they read my send buffer
-    if (r != f.rank && !waitFor(f.layout->finished(r), f.number, f.rules)) return false;
-  return true;
+  for (int r = 0; r < f.nRanks; ++r)
+    if (r != f.rank && pullsFrom(f.shape, r, f.rank) &&
+        !waitFor(f.layout->finished(r), f.number, f.rules))
+      return false;
+  return !f.broken();
 }
 
 void combine(const Flight& f, bool reduces, std::span<const void* const> src,

@@ -43,9 +43,9 @@ WorkerPool::~WorkerPool() {
   }
 }
 
-void WorkerPool::grow(int helpers) noexcept {
+void WorkerPool::prepare(int workers) noexcept {
   try {
-    for (; nHelpers_ < std::min(helpers, kMaxWorkers); ++nHelpers_) {
+    for (; nHelpers_ < std::min(workers - 1, kMaxWorkers); ++nHelpers_) {
       auto helper = std::make_unique<Helper>();
       helper->thread = startQuietThread(
           "accl-lane",
@@ -68,7 +68,7 @@ void WorkerPool::serve(Helper& self, int worker) noexcept {
 }
 
 void WorkerPool::run(int workers, Function function, void* context) noexcept {
-  if (workers - 1 > nHelpers_) grow(workers - 1);
+  prepare(workers);
   const int helpers = std::min(workers - 1, nHelpers_);
   if (helpers > 0) {
     function_ = function;

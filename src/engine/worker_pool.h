@@ -25,13 +25,14 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   void run(int workers, Function function, void* context) noexcept;
+  /// Starts the helpers that a run with so many workers wants, if they are not there yet.
+  void prepare(int workers) noexcept;
 
  private:
   struct alignas(64) Helper {
     std::atomic<uint32_t> go{0};
     std::thread thread;
   };
-  void grow(int helpers) noexcept;
   void serve(Helper& self, int worker) noexcept;
 
   const int firstCpu_;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 
@@ -17,6 +18,8 @@ namespace {
 
 constexpr long kNapNs = 5'000'000;       // longest sleep between looks at epoch and peers
 constexpr uint32_t kYieldsPerLook = 64;  // yields between looks at the peers
+constexpr uint32_t kHotLooks = 256;      // without a pause (some 50 ns) between them, for the
+                                         // shortest waits; never more than pauses follow
 
 inline void pause() noexcept {
 #if defined(__x86_64__)
@@ -59,6 +62,8 @@ bool sleepUntil(FlagWord& flag, uint32_t target, const WaitRules& r) noexcept {
 }  // namespace
 
 bool waitFor(FlagWord& flag, uint32_t target, const WaitRules& r) noexcept {
+  for (uint32_t i = std::min(r.spins, kHotLooks); i > 0; --i)
+    if (reached(flag.value.load(std::memory_order_acquire), target)) return true;
   for (uint32_t i = 0; i < r.spins; ++i) {
     if (reached(flag.value.load(std::memory_order_acquire), target)) return true;
     pause();
