@@ -94,7 +94,8 @@ void addWhat(CLI::App& app, Options& o) {
       ->type_name("N");
   app.add_option(
          "--collective", o.words.collectives,
-         "allreduce, allgather, reducescatter, broadcast, reduce, alltoall, gather, scatter.")
+         "Which, separated by commas: allreduce, allgather, reducescatter, broadcast, reduce, "
+         "alltoall, gather, scatter.")
       ->capture_default_str()
       ->type_name("LIST");
   app.add_option("--sizes", o.words.sizes, "Sizes as NCCL counts them: 64K,1M or 1K:128M:x4.")
@@ -108,8 +109,9 @@ void addWhat(CLI::App& app, Options& o) {
                  "default; tuned: the tuner's choice; exhaustive: the best of a thinned grid.")
       ->capture_default_str()
       ->type_name("LIST");
-  app.add_option("--buffers", o.words.buffers,
-                 "registered (acclMemAlloc), ordinary. Peers always use ordinary ones.")
+  app.add_option(
+         "--buffers", o.words.buffers,
+         "registered: from acclMemAlloc; ordinary: any other. Peers always use ordinary ones.")
       ->capture_default_str()
       ->type_name("LIST");
   app.add_option("--compute", o.words.compute, "Load beside the calls: none, light, heavy.")

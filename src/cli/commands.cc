@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 
 #include "base/error.h"
+#include "cli/help_format.h"
 
 namespace autoccl::cli {
 namespace {
@@ -43,6 +45,7 @@ std::string usageText(const CLI::ParseError& error, const std::string& first) {
 }
 
 void addAll(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormat>());
   app.set_version_flag("--version", "autoccl " AUTOCCL_VERSION);
   app.add_flag_callback(
          "--help-markdown", [] { throw CLI::CallForAllHelp(); }, "")

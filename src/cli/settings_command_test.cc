@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "cli/commands.h"
+#include "cli/help_format.h"
 #include "cli/output.h"
 #include "tune/policy.h"
 
@@ -24,6 +25,30 @@ TEST(SettingsCommand, ThePageInDocsIsCurrent) {
 TEST(Help, ThePageInDocsIsCurrent) {
   EXPECT_EQ(readInput(AUTOCCL_SOURCE_DIR "/docs/cli.md"), helpMarkdown())
       << "run: autoccl --help-markdown > docs/cli.md";
+}
+
+TEST(Help, RangesAndDefaultsAreSentencesAndNoLineIsOverlong) {
+  CLI::App app{"", "x"};
+  app.formatter(std::make_shared<HelpFormat>());
+  int count = 3;
+  std::string file, word;
+  app.add_option("--count", count, "How many.")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->type_name("N");
+  app.add_option("--word", word, "One or the other, " + std::string(80, 'x') + " or none.")
+      ->check(CLI::IsMember({"a", "b"}))
+      ->required()
+      ->type_name("WORD");
+  app.add_option("FILE", file, "What to read.")->required()->type_name("FILE");
+  const std::string help = app.help();
+  EXPECT_NE(help.find("  --count N                   How many. From 1 to 64. Default: 3.\n"),
+            std::string::npos)
+      << help;
+  EXPECT_NE(help.find("  --word WORD                 One or the other,\n"), std::string::npos)
+      << help;
+  EXPECT_NE(help.find(" or none. Needed.\n"), std::string::npos) << help;
+  EXPECT_NE(help.find("  FILE                        What to read.\n"), std::string::npos) << help;
 }
 
 TEST(Help, EveryOptionOfEveryCommandIsExplained) {
