@@ -1,7 +1,7 @@
 #include "agree/agreement.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "agree/core.h"
 #include "agree/link.h"
@@ -44,7 +44,8 @@ class Agreement::Impl {
   [[nodiscard]] Hands hands() { return {table, links_ ? links_->word() : nullptr, out_}; }
   void handle(const LinkEvent& event, int64_t nowNs);
   void keepTime(int64_t nowNs);
-  void keepJoin(int64_t nowNs);
+  void keepMembers(int64_t nowNs);
+  void giveUpOn(const std::string& who, const std::string& what);
   void keepDoubt(int64_t nowNs);
   void keepFence(int64_t nowNs);
   void flush();
@@ -59,7 +60,7 @@ class Agreement::Impl {
   std::optional<std::string> broken_;
   std::optional<std::string> fault_;  // of a link
   std::optional<std::string> late_;   // a worker waits in vain for rank 0; it may still come
-  std::set<int> lost_;                // ranks whose link is down
+  std::map<int, int64_t> lost_;       // ranks whose link is down, and since when
   int64_t startedNs_ = 0;             // the first step
   int64_t remindedNs_ = 0;
   int64_t proposedNs_ = 0;
@@ -123,7 +124,7 @@ void Agreement::Impl::handle(const LinkEvent& event, int64_t nowNs) {
       if (member_) member_->linkUp(event.rank, hands());
       break;
     case Kind::kDown:
-      lost_.insert(event.rank);
+      lost_.emplace(event.rank, nowNs);
       if (ofLeader) leaderLostNs_ = nowNs;
       break;
     case Kind::kDied:
@@ -160,23 +161,39 @@ void Agreement::Impl::keepTime(int64_t nowNs) {
   } else {
     keepDoubt(nowNs);
   }
-  keepJoin(nowNs);
+  keepMembers(nowNs);
   keepFence(nowNs);
 }
 
-// Only the leader decides: its word reaches whoever has come. A rank that has no word from it a
-// little later says so and stays untouched, as it is.
-void Agreement::Impl::keepJoin(int64_t nowNs) {
+// Who is to join, and whose link is to come back, has joinTimeoutNs for it. Only the leader
+// decides: its word reaches whoever is there. A rank that has no word from it a little later says
+// so and goes on as it is.
+void Agreement::Impl::keepMembers(int64_t nowNs) {
   if (startedNs_ == 0) startedNs_ = nowNs;
   const int64_t patience = options_.joinTimeoutNs + (leader_ ? 0 : options_.joinTimeoutNs / 4);
-  if (joined() || off() || nowNs - startedNs_ < patience) return;
-  const std::string late = " did not join within " +
-                           std::to_string(options_.joinTimeoutNs / 1'000'000'000) +
-                           " s; see AUTOCCL_INIT_TIMEOUT";
-  if (leader_)
-    leader_->turnOff(leader_->absent() + late, hands());
+  if (leader_ && leader_->state().off) return;
+  if (!joined()) {
+    if (nowNs - startedNs_ > patience)
+      giveUpOn(leader_ ? leader_->absent() : "rank 0", "did not join");
+    return;
+  }
+  const auto lost = std::find_if(lost_.begin(), lost_.end(), [&](const auto& link) {
+    return (leader_ || link.first == 0) && nowNs - link.second > patience;
+  });
+  if (lost != lost_.end())
+    giveUpOn("rank " + std::to_string(lost->first), "lost its link, which did not come back");
   else
-    late_ = "rank 0" + late;
+    late_.reset();
+}
+
+void Agreement::Impl::giveUpOn(const std::string& who, const std::string& what) {
+  const std::string reason = who + " " + what + " within " +
+                             std::to_string(options_.joinTimeoutNs / 1'000'000'000) +
+                             " s; see AUTOCCL_INIT_TIMEOUT";
+  if (leader_)
+    leader_->turnOff(reason, hands());
+  else
+    late_ = reason;
 }
 
 void Agreement::Impl::keepDoubt(int64_t nowNs) {
@@ -243,7 +260,7 @@ bool Agreement::Impl::propose(const Proposal& proposal, int64_t nowNs) {
 
 std::optional<std::string> Agreement::Impl::off() const {
   if (broken_) return broken_;
-  if (late_ && !joined()) return late_;
+  if (late_) return late_;
   const auto& said = leader_ ? leader_->state().off : member_->state().off;
   return said ? said : fault_;
 }

@@ -50,7 +50,8 @@ class LinkSet;
 
 /// Rank 0 leads. A task with more calls in flight than its fence is ahead waits at the fence; the
 /// distance adapts. Until every rank has joined no call is touched and none waits; where one has
-/// not come within joinTimeoutNs, tuning is off and off() names it. While a link is lost nothing is
+/// not come within joinTimeoutNs, or a lost link has not come back, tuning is off and off() names
+/// it. While a link is lost nothing is
 /// proposed: all ranks go on under the last version. With one rank `links` may be null.
 /// take/resolve are called by user or lane threads and are hot; every other call belongs to one
 /// agent thread, which must call step() every few milliseconds.

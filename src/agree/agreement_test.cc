@@ -119,6 +119,27 @@ TEST(Agreement, ProposesNothingWhileALinkIsLostSoThatNoCallWaitsForIt) {
   }
 }
 
+TEST(Agreement, TurnsTuningOffWhereALinkStaysLostAndKeepsTheTable) {
+  for (const LinkKind kind : {LinkKind::kTcp, LinkKind::kSim}) {
+    Ranks ranks(kind, 3, [](Agreement::Options& o) { o.joinTimeoutNs = 1'000'000'000; });
+    ASSERT_TRUE(ranks.join());
+    const Task t = testTask(64);
+    const Outcome outcome = ranks.agree(changeOf(t, {{0, testConfig(2)}}));
+    ASSERT_TRUE(outcome.committed);
+    ranks.stepFor(100'000'000);
+    ranks.cut(0, 2, true);
+    ASSERT_TRUE(
+        ranks.stepUntil([&] { return ranks[0].off() && ranks[1].off() && ranks[2].off(); }));
+    EXPECT_TRUE(holds(ranks[1].off(), "rank 2 lost its link")) << *ranks[1].off();
+    EXPECT_TRUE(holds(ranks[2].off(), "rank 0 lost its link")) << *ranks[2].off();
+    for (int r = 0; r < 3; ++r) {
+      Config last;
+      while (ranks[r].nextIndex(keyOf(t)) <= outcome.fromCalls[0]) last = runCall(ranks[r], t);
+      EXPECT_EQ(last, testConfig(2)) << "rank " << r;
+    }
+  }
+}
+
 TEST(Agreement, ALeaderThatEndsAbortsWhatIsOutstanding) {
   for (const LinkKind kind : kKinds) {
     Ranks ranks(kind, 2);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -122,11 +123,21 @@ class TuningSession::Impl {
       logLine(LogLevel::kWarn, "the agreement of " + seat_.name + " ends: " + error.what());
       agreement_.abort();
     }
+    logLine(LogLevel::kInfo, digestLine());
     lead([&] {
       leader_->step(nowNs());
       RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), true);
       closeJournal(seat_.name);
     });
+  }
+
+  /// Equal on all ranks that have run the same calls.
+  [[nodiscard]] std::string digestLine() const {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(agreement_.resolvedDigest()));
+    return "configs of " + seat_.name + " on rank " + std::to_string(seat_.rank) + ": digest " +
+           digits;
   }
 
   /// Before the first frame, so before any trial can be agreed.

@@ -1,11 +1,14 @@
 // Sessions of ranks that share no memory, as threads of this process over loopback.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <vector>
 
 #include "agree/tcp_connection.h"
 #include "edge/session/rendezvous.h"
 #include "edge/session/session.h"
+#include "edge/session/test_relay.h"
 #include "edge/session/test_session.h"
 #include "store/file.h"
 #include "store/run_record.h"
@@ -21,11 +24,21 @@ class TcpSession : public SessionSettings {
     ranks_.clear();
     SessionSettings::TearDown();
   }
-  /// The seat of one rank of a communicator that nobody else has.
-  [[nodiscard]] TuningSession::Seat seat(int number) {
-    const std::string unique = "tcp session test " + std::to_string(getpid()) + folder_.string();
+  void SetUp() override {
+    SessionSettings::SetUp();
+    leaderPort_ = freePort();
+  }
+  [[nodiscard]] static uint16_t freePort() {
+    std::string fault;
+    const int fd = listenOn({htonl(INADDR_LOOPBACK), 0}, fault);
+    const uint16_t port = localAddress(fd).port;
+    close(fd);
+    return port;
+  }
+  /// The seat of one rank of a communicator that nobody else has; it calls rank 0 at this port.
+  [[nodiscard]] TuningSession::Seat seat(int number, uint16_t port) {
+    const std::string unique = "tcp session test " + std::to_string(getpid());
     const Rendezvous r = deriveRendezvous(std::as_bytes(std::span(unique)));
-    const std::string host[] = {"127.0.0.1"};
     SessionRank& rank = ranks_[static_cast<size_t>(number)];
     TuningSession::Seat seat;
     seat.rank = number;
@@ -35,19 +48,32 @@ class TcpSession : public SessionSettings {
     seat.key = r.key;
     seat.library = "model 1";
     seat.capabilities = "model";
-    seat.link = TuningSession::Tcp{candidatesAt(host, r)};
+    seat.link = TuningSession::Tcp{{{"127.0.0.1", port}}};
     seat.joinRule = JoinRule::kOwnDurations;
     seat.setGate = [&rank](CallGate* gate) { rank.gate = gate; };
     seat.spaceFor = smallSpace;
     return seat;
   }
-  void open(int number) {
-    ranks_[static_cast<size_t>(number)].session = TuningSession::open(seat(number));
+  void open(int number, uint16_t port) {
+    ranks_[static_cast<size_t>(number)].session = TuningSession::open(seat(number, port));
+  }
+  void open(int number) { open(number, leaderPort_); }
+  /// Calls until a config other than the default has run.
+  [[nodiscard]] bool callUntilChanged(const Task& task) {
+    const Config untouched = smallSpace(task).fallback;
+    const int64_t deadline = nowNs() + 30'000'000'000;
+    while (nowNs() < deadline) {
+      if (!callAll(ranks_, task, 10)) return false;
+      if (ranks_[0].ran.back() != untouched) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
   }
   void expectEqualCalls() const {
     for (const SessionRank& rank : ranks_) EXPECT_EQ(rank.ran, ranks_[0].ran);
   }
 
+  uint16_t leaderPort_ = 0;
   std::vector<SessionRank> ranks_{kRanks};
 };
 
@@ -83,6 +109,41 @@ TEST_F(TcpSession, CallsAreUntouchedUntilTheLastRankHasJoined) {
   expectEqualCalls();
 }
 
+TEST_F(TcpSession, ALinkCutWithAllProcessesAliveLeavesAllUnderOneVersion) {
+  Relay relay(leaderPort_);
+  for (int r = 0; r < kRanks; ++r) open(r, r == 1 ? relay.port() : leaderPort_);
+  const Task task = sessionTask(kRanks, 1 << 20);
+  ASSERT_TRUE(callUntilChanged(task)) << "no version was committed";
+  relay.cut(true);
+  // Whatever was under way is settled while calls go on; then nothing changes any more.
+  const int64_t deadline = nowNs() + 4'000'000'000;
+  while (nowNs() < deadline) {
+    ASSERT_TRUE(callAll(ranks_, task, 20)) << "a rank in doubt found no help";
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  expectEqualCalls();
+  const Config last = ranks_[0].ran.back();
+  ASSERT_TRUE(callAll(ranks_, task, 200));
+  for (const SessionRank& rank : ranks_) EXPECT_EQ(rank.ran.back(), last);
+  relay.cut(false);
+  EXPECT_TRUE(callUntilSettled(ranks_, task)) << "and the search goes on when the link is back";
+  expectEqualCalls();
+  EXPECT_EQ(ranks_[0].ran.back().channels, 4);
+}
+
+TEST_F(TcpSession, ALinkThatComesAndGoesNeverMakesTwoRanksDiffer) {
+  Relay relay(leaderPort_);
+  for (int r = 0; r < kRanks; ++r) open(r, r == 1 ? relay.port() : leaderPort_);
+  const Task task = sessionTask(kRanks, 1 << 20);
+  std::mt19937 random(5);
+  for (int i = 0; i < 60; ++i) {
+    relay.cut(random() % 3 == 0);
+    ASSERT_TRUE(callAll(ranks_, task, 1 + static_cast<int>(random() % 60)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));
+  }
+  expectEqualCalls();
+}
+
 TEST_F(TcpSession, ARankThatNeverComesEndsTuningAndIsNamed) {
   set("AUTOCCL_INIT_TIMEOUT", "0.3");
   ::testing::internal::CaptureStderr();
@@ -101,7 +162,7 @@ TEST_F(TcpSession, ARankThatNeverComesEndsTuningAndIsNamed) {
 TEST_F(TcpSession, ARankOfAnotherLibraryKeepsTuningOffAndIsNamed) {
   ::testing::internal::CaptureStderr();
   for (int r = 0; r < kRanks; ++r) {
-    auto s = seat(r);
+    auto s = seat(r, leaderPort_);
     if (r == 1) s.library = "model 2";
     ranks_[static_cast<size_t>(r)].session = TuningSession::open(std::move(s));
   }
