@@ -67,6 +67,9 @@ class Agreement {
     int64_t joinTimeoutNs = 60'000'000'000;   // AUTOCCL_INIT_TIMEOUT
     uint64_t minHorizonCalls = 4;
     int maxTasks = 1024;
+    /// Refuse a change of a task that this rank has had no call of: ranks whose tasks are not the
+    /// same ones (a task says what can be run for it) never change anything.
+    bool metTasksOnly = false;
   };
   Agreement(Options options, std::unique_ptr<LinkSet> links);
   /// A leader that ends with a version outstanding aborts it, so that nobody waits for the verdict.

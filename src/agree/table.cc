@@ -32,7 +32,13 @@ enum class Birth : uint32_t { kNone, kWriting, kDone };
 }  // namespace
 
 struct TaskTable::Schedule {
-  std::vector<TableEntry> entries;
+  /// calm: the last config of the version that brought the entry, which follows its trials. It is
+  /// known with the entry, so a call at that index finds the same on all ranks, whatever has been
+  /// agreed since for later ones.
+  struct InForce : TableEntry {
+    Config calm;
+  };
+  std::vector<InForce> entries;
 };
 
 struct alignas(64) TaskTable::Slot {
@@ -54,10 +60,11 @@ struct TaskTable::Cold {
   uint64_t settledBelow = 0;  // every call below has been resolved
 };
 
-TaskTable::TaskTable(int maxTasks, int64_t fenceTimeoutNs)
+TaskTable::TaskTable(int maxTasks, int64_t fenceTimeoutNs, bool metTasksOnly)
     : mask_(std::bit_ceil(static_cast<uint32_t>(maxTasks) * 2) - 1),
       maxTasks_(static_cast<uint32_t>(maxTasks)),
       fenceTimeoutNs_(fenceTimeoutNs),
+      metTasksOnly_(metTasksOnly),
       slots_(std::make_unique<Slot[]>(mask_ + 1)),
       cold_(mask_ + 1) {}
 
@@ -145,7 +152,8 @@ bool TaskTable::resolve(CallGate::Ticket ticket, Config& config) noexcept {
       const auto after = std::upper_bound(
           entries.begin(), entries.end(), ticket.index,
           [](uint64_t index, const TableEntry& entry) { return index < entry.fromCall; });
-      if (after != entries.begin()) config = std::prev(after)->config;
+      if (after != entries.begin())
+        config = ticket.calm ? std::prev(after)->calm : std::prev(after)->config;
     }
     s.digest.fetch_add(digestOf(s.key.load(std::memory_order_relaxed), ticket.index, config),
                        std::memory_order_relaxed);
@@ -213,7 +221,15 @@ std::optional<std::string> TaskTable::refusal(uint32_t slot, size_t nEntries) {
   return std::nullopt;
 }
 
+bool TaskTable::met(uint64_t key) const noexcept {
+  const uint32_t slot = lookUp(key);
+  return slot != kNoSlot && slots_[slot].birth.load(std::memory_order_acquire) == Birth::kDone;
+}
+
 std::optional<std::string> TaskTable::install(const Prepare& prepare) {
+  for (const auto& task : prepare.tasks)
+    if (metTasksOnly_ && !met(task.taskKey))
+      return "it has had no call of task " + std::to_string(task.taskKey) + " yet";
   for (const auto& task : prepare.tasks)
     if (auto why = refusal(findSlot(task.taskKey, true), task.entries.size())) return why;
   waited_.store(false, std::memory_order_release);
@@ -251,7 +267,7 @@ void TaskTable::publish(uint32_t slot, const std::vector<TableEntry>& entries) {
       if (!over && old[i].fromCall < entries.front().fromCall) next->entries.push_back(old[i]);
     }
   }
-  next->entries.insert(next->entries.end(), entries.begin(), entries.end());
+  for (const TableEntry& entry : entries) next->entries.push_back({entry, entries.back().config});
   slots_[slot].schedule.store(next.get(), std::memory_order_seq_cst);
   if (cold.current) {
     if (cold.retired.empty()) untidy_.push_back(slot);

@@ -44,8 +44,9 @@ class TaskTable final : public LocalCalls {
   static constexpr size_t kMaxEntries = 4096;  // of one task's schedule
   static constexpr size_t kMaxRetired = 64;
 
-  /// fenceTimeoutNs: the longest wait at a fence, should the agent thread be gone.
-  TaskTable(int maxTasks, int64_t fenceTimeoutNs);
+  /// fenceTimeoutNs: the longest wait at a fence, should the agent thread be gone. metTasksOnly:
+  /// see Agreement::Options.
+  TaskTable(int maxTasks, int64_t fenceTimeoutNs, bool metTasksOnly = false);
   ~TaskTable() override;
 
   // ---- any thread; HOT: no allocation, lock, log or system call (a wait at a fence naps) ----
@@ -82,6 +83,7 @@ class TaskTable final : public LocalCalls {
   void noteSequence(uint64_t key, uint64_t index) noexcept;
   bool waitAtFence(Slot& slot, uint64_t index) noexcept;
   void rest(uint32_t slot);
+  [[nodiscard]] bool met(uint64_t key) const noexcept;
   [[nodiscard]] std::optional<std::string> refusal(uint32_t slot, size_t nEntries);
   void publish(uint32_t slot, const std::vector<TableEntry>& entries);
 
@@ -94,6 +96,7 @@ class TaskTable final : public LocalCalls {
   const uint32_t mask_;
   const uint32_t maxTasks_;
   const int64_t fenceTimeoutNs_;
+  const bool metTasksOnly_;
   std::unique_ptr<Slot[]> slots_;
   std::vector<uint32_t> untidy_;  // slots with retired schedules
   std::vector<Cold> cold_;        // beside slots_, agent thread only, but for the task's words

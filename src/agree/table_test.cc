@@ -56,6 +56,34 @@ TEST(TaskTable, AllocatesNothingInACall) {
   EXPECT_EQ(gAllocations, before);
 }
 
+TEST(TaskTable, ACalmCallGetsTheVersionsLastConfigAndNeverATrial) {
+  TaskTable table(64, kTimeoutNs);
+  const Task task = testTask(64);
+  commit(table, changeAt(1, task, {{2, testConfig(5)}, {4, testConfig(6)}, {6, testConfig(2)}}));
+  const auto calmly = [&] {
+    CallGate::Ticket ticket = table.take(task, testConfig(1));
+    ticket.calm = true;
+    Config c = testConfig(1);
+    EXPECT_TRUE(table.resolve(ticket, c));
+    return c;
+  };
+  EXPECT_EQ(calmly(), testConfig(1));  // call 0: before the version
+  EXPECT_EQ(callOnce(table, task), testConfig(1));
+  EXPECT_EQ(callOnce(table, task), testConfig(5));
+  EXPECT_EQ(calmly(), testConfig(2));  // call 3: amid the trials
+  commit(table, changeAt(2, task, {{5, testConfig(7)}, {7, testConfig(3)}}));
+  EXPECT_EQ(calmly(), testConfig(2));  // call 4: what is agreed for later changes nothing
+  EXPECT_EQ(calmly(), testConfig(3));  // call 5
+}
+
+TEST(TaskTable, RefusesAChangeOfATaskItHasNotMet) {
+  TaskTable table(64, kTimeoutNs, true);
+  const auto change = changeAt(1, testTask(64), {{9, testConfig(5)}});
+  EXPECT_TRUE(table.install(change));
+  (void)callOnce(table, testTask(64));
+  EXPECT_FALSE(table.install(change));
+}
+
 TEST(TaskTable, ServesTheDefaultToTasksBeyondItsBound) {
   TaskTable table(8, kTimeoutNs);
   for (uint64_t i = 0; i < 20; ++i) EXPECT_EQ(callOnce(table, testTask(64 + i)), testConfig(1));

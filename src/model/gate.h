@@ -43,13 +43,17 @@ class CallGate {
   struct Ticket {
     uint32_t slot = 0;  // the task's place in the gate's table
     uint64_t index = 0;
+    /// Set by the engine between take and resolve, alike on all ranks: the call will be repeated
+    /// unseen (captured into a graph), so it must get no trial.
+    bool calm = false;
   };
   virtual ~CallGate() = default;
 
   /// Takes the next call index of `task`; in the order of issue. `fallback` is the engine's default
   /// for it, used until the leader says otherwise. Not hot the first time a task is seen.
   virtual Ticket take(const Task& task, const Config& fallback) noexcept = 0;
-  /// The config of that index; `config` comes in as the fallback and stays so where the gate knows
+  /// The config of that index, for a calm ticket the one that the trials around it are held
+  /// against; `config` comes in as the fallback and stays so where the gate knows
   /// nothing of the task. False: the communicator is broken (a rank in doubt timed out) or aborted.
   virtual bool resolve(Ticket ticket, Config& config) noexcept = 0;
   /// Says how the call went. Drops and counts when the ring is full.
