@@ -1,0 +1,254 @@
+#include "edge/nccl/comm_context.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "edge/nccl/chunk_rule.h"
+#include "edge/nccl/open_session.h"
+#include "edge/nccl/plugin_side.h"
+#include "edge/session/session.h"
+
+namespace autoccl::nccl {
+namespace {
+
+constexpr uint64_t kAfterChange = 128;     // calls sampled after a config has changed
+constexpr uint64_t kWindow = 256;          // of a settled task's calls, that many are sampled …
+constexpr uint64_t kWindowPeriod = 16384;  // … out of these, the same ones on all ranks
+constexpr int kFirstWithStamps = 4;        // profiler version
+
+uint64_t packedChunk(Pair pair, uint32_t chunk) noexcept {
+  return uint64_t{chunk} << 8 | static_cast<uint64_t>(pair.algo * kProtos + pair.proto + 1);
+}
+
+}  // namespace
+
+/// Keeps the gate alive while it is used. Order matters: the thread is counted before it loads the
+/// gate, and setGate stores the gate before it reads the count, all seq_cst.
+class CommContext::Inside {
+ public:
+  explicit Inside(CommContext& context) noexcept : context_(context) {
+    context_.inside_.fetch_add(1, std::memory_order_seq_cst);
+    gate_ = context_.gate_.load(std::memory_order_seq_cst);
+  }
+  ~Inside() { context_.inside_.fetch_sub(1, std::memory_order_release); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  [[nodiscard]] CallGate* gate() const noexcept { return gate_; }
+
+ private:
+  CommContext& context_;
+  CallGate* gate_;
+};
+
+CommContext::CommContext(const Origin& origin, Sampling& sampling)
+    : origin_(origin), sampling_(sampling), book_(origin.nRanks) {}
+
+CommContext::~CommContext() {
+  close();
+}
+
+void CommContext::learn(const Origin& more) noexcept {
+  if (more.commId != 0) origin_.commId = more.commId;
+  if (more.rank >= 0) origin_.rank = more.rank;
+  if (more.nNodes > 0) origin_.nNodes = more.nNodes;
+  if (more.tunerVersion > 0) origin_.tunerVersion = more.tunerVersion;
+  if (more.profilerVersion > 0) origin_.profilerVersion = more.profilerVersion;
+  if (more.known != nullptr) origin_.known = more.known;
+}
+
+void CommContext::open() noexcept {
+  if (std::exchange(tried_, true) || ended_.load()) return;
+  const KnownCommunicator* known = origin_.known;
+  if (known != nullptr && origin_.rank < 0) origin_.rank = known->rank;
+  const Opened opened = openSession(origin_, *this);
+  why_.store(opened.why, std::memory_order_relaxed);
+  if (opened.session == nullptr) return;
+  session_.reset(opened.session);
+  setWants(true);
+}
+
+void CommContext::end() noexcept {
+  ended_.store(true, std::memory_order_seq_cst);
+  why_.store("its communicator has ended", std::memory_order_relaxed);
+  const Inside inside(*this);  // the session lives as long as somebody is inside its gate
+  if (inside.gate() != nullptr && session_) session_->abort();
+}
+
+void CommContext::close() noexcept {
+  end();
+  setGate(nullptr);
+  session_.reset();
+  setWants(false);
+}
+
+void CommContext::setGate(CallGate* gate) noexcept {
+  gate_.store(gate, std::memory_order_seq_cst);
+  if (gate != nullptr) return;
+  while (inside_.load(std::memory_order_seq_cst) != 0) {
+  }
+}
+
+// The interposer knows who calls, where NCCL's init did not tell us.
+void CommContext::bind(const CallNote& note) noexcept {
+  bound_ = true;
+  if (origin_.known == nullptr) origin_.known = note.communicator;
+  if (origin_.known != nullptr) origin_.known->context.store(this);
+  if (gate_.load() == nullptr) open();
+}
+
+// HOT
+Answer CommContext::decide(const Question& q) noexcept {
+  CallNote& note = callNote;
+  const auto collective = collectiveOf(q.func);
+  // Nothing will run (a simulated group, 2.31's symmetric query), so nothing may be counted.
+  if (note.simulating || q.pipeOps <= 0 || q.possible == 0 || !collective || q.nBytes == 0)
+    return {};
+  noteChunk(q.func, {}, 0);
+  if (!bound_) [[unlikely]]
+    bind(note);
+  const Inside inside(*this);
+  CallGate* gate = inside.gate();
+  if (gate == nullptr || ended_.load(std::memory_order_relaxed)) {
+    countUntouched(why());
+    return {};
+  }
+  const Task task = book_.taskOf(*collective, q.nBytes, q.possible);
+  const uint64_t key = keyOf(task);
+  book_.meet(key, q.costs);
+  CallGate::Ticket ticket = gate->take(task, kUntouched);
+  ticket.calm = note.capturing || capturing_.load(std::memory_order_relaxed);
+  Config config = kUntouched;
+  if (!gate->resolve(ticket, config)) [[unlikely]]
+    return broken();
+  ++note.decisions;
+  note.taskKey = key;
+  note.callIndex = ticket.index;
+  note.asked = config;
+  if (wants_.load(std::memory_order_relaxed))
+    stamps_.decided({key, ticket.index, config, q.func, q.nBytes});
+  watch(key, ticket.index, config);
+  const auto pair = pairOf(config);
+  if (!pair) {
+    countUntouched("NCCL's own choice is in force");
+    return {};
+  }
+  countTuned();
+  noteChunk(q.func, *pair, config.chunk);
+  return {Answer::Kind::kForce, *pair, config.channels};
+}
+
+Answer CommContext::broken() noexcept {
+  if (ended_.load()) return {};
+  if (origin_.known != nullptr) origin_.known->broken.store(true);
+  why_.store("a rank in doubt waited too long for a verdict", std::memory_order_relaxed);
+  if (!told_.exchange(true))
+    logLine(autoccl::LogLevel::kWarn,
+            "a change of configs was announced and its verdict never came: this rank cannot know "
+            "what the others run, so the communicator fails; see AUTOCCL_FENCE_TIMEOUT");
+  return {Answer::Kind::kFail, {}, 0};
+}
+
+// HOT. The mask is read when the program calls, before the tuner is asked: what is switched on here
+// is in force from the next call on.
+void CommContext::watch(uint64_t taskKey, uint64_t callIndex, const Config& config) noexcept {
+  ++calls_;
+  if (book_.changed(taskKey, config)) sampleUntil_ = calls_ + kAfterChange;
+  const bool settled = session_ != nullptr && session_->settled();
+  const bool window = (callIndex + 1) % kWindowPeriod < kWindow;
+  const bool wants = !settled || calls_ < sampleUntil_ || window;
+  if (wants != wants_.load(std::memory_order_relaxed)) setWants(wants);
+}
+
+void CommContext::setWants(bool wants) noexcept {
+  if (wants_.exchange(wants) == wants) return;
+  const bool stamps = origin_.profilerVersion >= kFirstWithStamps;
+  if (origin_.known != nullptr) origin_.known->wantsTimes.store(wants && !stamps);
+  if (wants) {
+    stamps_.restart();
+    sampling_.want();
+  } else {
+    sampling_.unwant();
+  }
+}
+
+void CommContext::noteChunk(int func, Pair pair, uint32_t chunk) noexcept {
+  const uint64_t packed = pair.algo < 0 || chunk == 0 ? 0 : packedChunk(pair, chunk);
+  chunks_[static_cast<size_t>(func)].store(packed, std::memory_order_relaxed);
+}
+
+// HOT
+void CommContext::chunk(int func, Pair pair, size_t* bytes) const noexcept {
+  if (bytes == nullptr || func < 0 || func >= kFuncs || pair.algo < 0 || pair.algo >= kAlgos ||
+      pair.proto < 0 || pair.proto >= kProtos)
+    return;
+  const uint64_t packed = chunks_[static_cast<size_t>(func)].load(std::memory_order_relaxed);
+  const auto asked = static_cast<uint32_t>(packed >> 8);
+  if (asked == 0 || packed != packedChunk(pair, asked)) return;
+  *bytes = chunkFor(pair, asked, *bytes);
+}
+
+// HOT
+void* CommContext::collStarted(const CollEvent& e) noexcept {
+  if (e.func < 0 || !wants_.load(std::memory_order_relaxed)) return nullptr;
+  return stamps_.collStarted(e.func, tunerBytes(e.func, e.count, e.element, origin_.nRanks),
+                             e.channels, e.ran);
+}
+
+void CommContext::stopped(void* channel, uint64_t stopTimer) noexcept {
+  StampJoin* join = StampJoin::joinOf(channel);
+  if (join == nullptr) return;
+  if (const auto done = join->channelStopped(channel, stopTimer))
+    static_cast<CommContext*>(join->owner())->stamped(*done);
+}
+
+void CommContext::stamped(const StampedCall& s) noexcept {
+  const auto stop = static_cast<int64_t>(s.stopTimer);
+  int64_t offset = clockOffset_.load(std::memory_order_relaxed);
+  if (offset == 0) {
+    offset = nowNs() - stop;
+    clockOffset_.store(offset, std::memory_order_relaxed);
+  }
+  CallRecord r;
+  r.taskKey = s.call.taskKey;
+  r.callIndex = s.call.callIndex;
+  r.asked = s.call.asked;
+  r.untouched = r.asked == kUntouched;
+  r.inEffect = r.asked;
+  // Channels are an upper bound that NCCL lowers for few bytes; what must match is the pair.
+  if (!r.untouched && s.ran != pairOf(r.asked)) r.inEffect = s.ran ? configOf(*s.ran) : kUntouched;
+  r.arrivedNs = static_cast<int64_t>(s.startTimer) + offset;
+  r.finishedNs = stop + offset;
+  if (r.untouched && s.ran) book_.noteOwnChoice(r.taskKey, {*s.ran, s.channels});
+  const Inside inside(*this);
+  if (inside.gate() != nullptr) inside.gate()->report(r);
+}
+
+void CommContext::timed(const StreamTime& t) noexcept {
+  CallRecord r;
+  r.taskKey = t.taskKey;
+  r.callIndex = t.callIndex;
+  r.asked = r.inEffect = t.asked;
+  r.untouched = t.asked == kUntouched;
+  r.arrivedNs = t.finishedNs - t.durationNs;
+  r.finishedNs = t.finishedNs;
+  const Inside inside(*this);
+  if (inside.gate() != nullptr && t.durationNs > 0) inside.gate()->report(r);
+}
+
+Space CommContext::spaceOf(const Task& task) const {
+  SpaceRules rules = rulesOf(origin_);
+  rules.nvlsChannels = book_.mostChannels(kAlgoNvls);
+  return nccl::spaceOf(task, rules, book_.costsOf(keyOf(task)));
+}
+
+std::string CommContext::ownChoiceText(const Task& task) const {
+  const auto own = book_.ownChoiceOf(keyOf(task));
+  if (!own) return "";
+  return "NCCL's own choice for " + toText(task) + " is " +
+         std::string(toText(algorithmOf(own->pair.algo))) + "/" +
+         std::string(toText(protocolOf(own->pair.proto))) + " with " +
+         std::to_string(own->channels) + " channels";
+}
+
+}  // namespace autoccl::nccl

@@ -1,0 +1,25 @@
+// NCCL 2.26: no GPU stamps, so no events.
+#include "edge/nccl/export/symbol.h"
+#include "edge/nccl/profiler_calls.h"
+
+namespace autoccl::nccl {
+namespace {
+
+Result start(void*, void** handle, EventV3*) noexcept {
+  if (handle != nullptr) *handle = nullptr;
+  return Result::kSuccess;
+}
+
+Result record(void*, EventState, StateArgsV1*) noexcept {
+  return Result::kSuccess;
+}
+
+}  // namespace
+}  // namespace autoccl::nccl
+
+AUTOCCL_PLUGIN_SYMBOL autoccl::nccl::ProfilerV3 ncclProfiler_v3{"AutoCCL",
+                                                                autoccl::nccl::refuseEvents,
+                                                                autoccl::nccl::start,
+                                                                autoccl::nccl::ignoreStop,
+                                                                autoccl::nccl::record,
+                                                                autoccl::nccl::ignoreStop};

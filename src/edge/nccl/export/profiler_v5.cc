@@ -1,0 +1,22 @@
+// NCCL 2.28.
+#include "edge/nccl/export/symbol.h"
+#include "edge/nccl/profiler_calls.h"
+
+namespace autoccl::nccl {
+namespace {
+
+Result init(void** context, uint64_t commId, int* mask, const char*, int, int nRanks, int rank,
+            Logger) noexcept {
+  return beginProfiler(5, commId, nRanks, rank, context, mask);
+}
+
+}  // namespace
+}  // namespace autoccl::nccl
+
+AUTOCCL_PLUGIN_SYMBOL autoccl::nccl::ProfilerV5 ncclProfiler_v5{
+    "AutoCCL",
+    autoccl::nccl::init,
+    autoccl::nccl::startEvent<autoccl::nccl::EventV5>,
+    autoccl::nccl::ignoreStop,
+    autoccl::nccl::recordStop,
+    autoccl::nccl::endProfiler};

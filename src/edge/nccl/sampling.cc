@@ -1,0 +1,45 @@
+#include "edge/nccl/sampling.h"
+
+namespace autoccl::nccl {
+namespace {
+
+constexpr int kSampled = kEventColl | kEventKernelCh;
+constexpr int kFirstWithStamps = 4;  // of the profiler's versions
+constexpr int kFirstWithCollApi = 5;
+constexpr int kIdleWithCollApi = kEventCollApi;
+
+}  // namespace
+
+void Sampling::attach(int* mask, int profilerVersion) noexcept {
+  if (mask == nullptr) return;
+  if (profilerVersion < kFirstWithStamps) {
+    __atomic_store_n(mask, 0, __ATOMIC_RELAXED);  // no GPU stamps: events would tell nothing
+    return;
+  }
+  idle_.store(profilerVersion >= kFirstWithCollApi ? kIdleWithCollApi : 0);
+  mask_.store(mask, std::memory_order_release);
+  apply();
+}
+
+// Two threads that cross store different words for a moment; whoever comes last reads the counter
+// last, so the word that stays is right.
+void Sampling::apply() noexcept {
+  int* mask = mask_.load(std::memory_order_acquire);
+  if (mask == nullptr) return;
+  int wanting = 0;
+  do {
+    wanting = wanting_.load();
+    const int idle = idle_.load(std::memory_order_relaxed);
+    __atomic_store_n(mask, wanting > 0 ? idle | kSampled : idle, __ATOMIC_SEQ_CST);
+  } while ((wanting > 0) != (wanting_.load() > 0));
+}
+
+void Sampling::want() noexcept {
+  if (wanting_.fetch_add(1) == 0) apply();
+}
+
+void Sampling::unwant() noexcept {
+  if (wanting_.fetch_sub(1) == 1) apply();
+}
+
+}  // namespace autoccl::nccl
