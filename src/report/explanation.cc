@@ -21,6 +21,7 @@ std::string line(const char* name, const std::string& value) {
 }
 
 std::string timed(const Config& config, double us, double se) {
+  if (us <= 0) return toText(config) + ", not measured";
   std::string text = toText(config) + ", " + figure(us) + " us";
   if (se > 0) text += " +- " + figure(1.96 * se);
   return text;
@@ -28,7 +29,8 @@ std::string timed(const Config& config, double us, double se) {
 
 std::string runnersUp(const TaskRecord& task) {
   const auto all = candidates(task);
-  TextTable table({{"    config"}, {"us", true}, {"to winner", true}, {"samples", true}, {"last"}});
+  TextTable table(
+      {{"    config"}, {"us", true}, {"to that in use", true}, {"samples", true}, {"verdict"}});
   size_t shown = 0;
   for (const Candidate& c : all) {
     if (c.config == task.config || c.medianUs <= 0) continue;
@@ -38,7 +40,7 @@ std::string runnersUp(const TaskRecord& task) {
                std::to_string(c.samples), c.verdict.empty() ? "-" : c.verdict});
   }
   if (shown == 0) return "";
-  return "  runners-up   of " + std::to_string(all.size()) + " configs tried\n" + table.text();
+  return "  the others   of " + std::to_string(all.size()) + " configs tried\n" + table.text();
 }
 
 std::string phases(const TaskRecord& task) {

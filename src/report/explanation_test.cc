@@ -23,6 +23,19 @@ TEST(Explanation, TellsDefaultWinnerIntervalAndRunnersUp) {
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
 }
 
+TEST(Explanation, ATaskWithTooFewCallsSaysSoAndShowsNoFigure) {
+  TaskRecord t = sampleTaskRecord(1 << 20, 0, 1);
+  t.state = "warm-up";
+  t.calls = 1;
+  t.warmupCalls = 17;
+  t.convergedAtCall = 0;
+  t.config = t.defaultConfig;
+  t.tunedUs = 0;
+  const std::string text = explain(t);
+  EXPECT_TRUE(has(text, "state        warm-up, 1 of 17 calls seen")) << text;
+  EXPECT_TRUE(has(text, "wait=futex, not measured")) << text;
+}
+
 TEST(Explanation, CandidatesAreRankedByTheirBestMedianAndFailedOnesComeLast) {
   TaskRecord t = sampleTaskRecord(1 << 20, 300, 1.45);
   t.history.push_back(t.history[2]);

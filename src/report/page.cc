@@ -34,7 +34,7 @@ th{text-align:left;color:var(--soft);font-weight:600;border-bottom:1px solid var
 white-space:nowrap}
 th,td{padding:5px 14px 5px 0;vertical-align:top}
 td{border-bottom:1px solid #f0f2f5}
-td:not(:last-child){white-space:nowrap}
+td.num,td:first-child{white-space:nowrap}
 td:last-child:not(.num){min-width:24ch}
 td.num,th.num{text-align:right}
 tr:last-child td{border-bottom:0}

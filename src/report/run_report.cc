@@ -56,8 +56,8 @@ page::Card bestCard(const RunRecord& r) {
   const TaskRecord* best = nullptr;
   for (const TaskRecord& t : r.tasks)
     if (t.confirmSamples > 0 && (best == nullptr || t.gain > best->gain)) best = &t;
-  if (best == nullptr || best->gain <= 1)
-    return {"Best gain", "none", "the default was best everywhere", ""};
+  if (best == nullptr) return {"Best gain", "-", "no task has come to a decision", ""};
+  if (best->gain <= 1) return {"Best gain", "none", "the default was best everywhere", ""};
   return {"Best gain", factor(best->gain), toText(best->task), "good"};
 }
 
@@ -92,6 +92,7 @@ std::string findings(const RunRecord& r) {
 std::string bySize(const RunRecord& r) {
   std::string body;
   const auto lines = sizeLines(r);
+  if (lines.empty()) return "";
   for (size_t i = 0; i < std::min(lines.size(), kLines); ++i)
     body += page::figures(sizePlots(lines[i]));
   return page::section(
@@ -175,7 +176,7 @@ std::string change(double before, double after) {
 std::string allTasks(const RunRecord& r) {
   page::Table t{{"task", "calls", "default us", "tuned us", "gain (95 %)", "algbw", "busbw",
                  "state", "config"},
-                {false, true, true, true, false, true, true, false, false},
+                {false, true, true, true, true, true, true, false, false},
                 {}};
   for (const TaskRecord* task : byGain(r)) {
     const Rates before = ratesOf(task->task, task->defaultUs),

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "report/svg.h"
+#include "report/task_plots.h"
 #include "store/testing/sample_record.h"
 
 namespace autoccl {
@@ -82,6 +83,25 @@ TEST(RunReport, EveryVerdictHasItsColourInTheSearchsPath) {
   EXPECT_EQ(dots(ink::kLost), 4u);
   EXPECT_EQ(dots(ink::kBad), 4u);
   EXPECT_GE(dots(ink::kDefault), 4u);
+}
+
+TEST(RunReport, OnlyMeasuredTasksOfSeveralSizesAreDrawnBySize) {
+  RunRecord record = sampleRecord();
+  record.tasks[0].defaultUs = 0;
+  TaskRecord other = record.tasks[1];
+  other.task.collective = Collective::kBroadcast;
+  record.tasks.push_back(other);
+  auto lines = sizeLines(record);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].tasks.size(), 2u);
+  record.tasks = {other};
+  EXPECT_EQ(sizeLines(record).size(), 1u) << "a run of one size still shows it";
+}
+
+TEST(RunReport, NothingIsCalledBestBeforeAnythingWasDecided) {
+  RunRecord record = sampleRecord();
+  for (TaskRecord& t : record.tasks) t.confirmSamples = 0;
+  EXPECT_NE(runReportHtml(record).find("no task has come to a decision"), std::string::npos);
 }
 
 TEST(RunReport, WhereNothingWasTunedTheStepIsNeitherGoodNorBad) {

@@ -93,17 +93,19 @@ std::string convergencePlot(const TaskRecord& t) {
   return plotSvg(plot);
 }
 
-/// The values visited, thinned so that their texts do not touch.
+/// The values visited, thinned so that their texts do not touch on a logarithmic axis.
 std::vector<double> distinct(const std::vector<PlotPoint>& points) {
-  constexpr size_t kMost = 5;
+  constexpr double kLeastGap = 0.22;  // of the axis
   std::vector<double> values;
   values.reserve(points.size());
   for (const PlotPoint& p : points) values.push_back(p.y);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  std::vector<double> kept;
-  const size_t stride = (values.size() + kMost - 1) / kMost;
-  for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
+  if (values.empty()) return values;
+  const double gap = kLeastGap * std::log(values.back() / values.front());
+  std::vector<double> kept{values.front()};
+  for (const double v : values)
+    if (v > kept.back() && std::log(v / kept.back()) >= gap) kept.push_back(v);
   return kept;
 }
 
@@ -147,7 +149,7 @@ std::vector<PlotPoint> thinned(const std::vector<StepRecord>& steps, double Step
 std::vector<SizeLine> sizeLines(const RunRecord& record) {
   std::vector<SizeLine> lines;
   for (const TaskRecord& t : record.tasks) {
-    if (t.task.bytes == 0) continue;
+    if (t.task.bytes == 0 || t.defaultUs <= 0) continue;
     const std::string name = lineName(t.task);
     auto at =
         std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.name == name; });
@@ -157,6 +159,9 @@ std::vector<SizeLine> sizeLines(const RunRecord& record) {
   for (SizeLine& l : lines)
     std::stable_sort(l.tasks.begin(), l.tasks.end(),
                      [](const auto* a, const auto* b) { return a->task.bytes < b->task.bytes; });
+  const auto severalSizes = [](const SizeLine& l) { return l.tasks.size() > 1; };
+  if (std::any_of(lines.begin(), lines.end(), severalSizes))
+    std::erase_if(lines, std::not_fn(severalSizes));
   std::stable_sort(lines.begin(), lines.end(),
                    [](const auto& a, const auto& b) { return timeOf(a) > timeOf(b); });
   return lines;

@@ -40,7 +40,7 @@ TaskTuner::TaskTuner(const TunerOptions& options, Space space, Start start)
   status_.task = start_.task;
   status_.taskKey = start_.key;
   status_.defaultConfig = status_.config = space_.fallback;
-  status_.decidedBy = "the default, until something has been measured";
+  status_.decidedBy = "the default, until another config has won on fresh calls";
   status_.warmupCalls = static_cast<uint64_t>(options_.warmupCalls) + kDefaultSamples;
   proven_.insert(space_.fallback);
   space_.valid = [inner = space_.valid, bad = forbidden_](const Config& c) {
