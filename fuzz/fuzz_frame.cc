@@ -1,13 +1,31 @@
-// The reader of frames and messages: a stream from a stranger, then bodies behind right tags.
+// The reader of frames and messages: a stream from a stranger, then bodies behind right tags; and
+// what is made of the samples in them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "agree/frame.h"
 #include "agree/message.h"
+#include "edge/session/sample_joiner.h"
+
+namespace {
+
+void join(const autoccl::Samples& samples) {
+  using namespace autoccl;
+  for (const JoinRule rule : {JoinRule::kSharedClock, JoinRule::kOwnDurations}) {
+    SampleJoiner joiner(2, rule);
+    int rank = 0;
+    for (const CallSample& sample : samples.calls) joiner.put(rank ^= 1, sample);
+    for (const TimedCall& call : joiner.take())
+      if (call.us < 0 || (call.us == 0 && !call.failed)) std::abort();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace autoccl;
@@ -31,6 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!frame || frame->type != data[0] || frame->body.size() != body.size()) std::abort();
   const auto message = unpack(frame->type, frame->body);
   if (!message) return 0;
+  if (const auto* samples = std::get_if<Samples>(&*message)) join(*samples);
   // What is read is what would be written.
   const Packed packed = pack(*message);
   if (packed.type != data[0] || packed.body.size() != body.size()) std::abort();

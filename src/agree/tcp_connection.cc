@@ -47,10 +47,10 @@ std::optional<uint32_t> hostOf(const std::string& text) {
   return address.s_addr;
 }
 
-std::string toText(const TcpAddress& a) {
+std::string hostText(uint32_t host) {
   char text[INET_ADDRSTRLEN] = "";
-  (void)inet_ntop(AF_INET, &a.host, text, sizeof(text));
-  return std::string(text) + ":" + std::to_string(a.port);
+  (void)inet_ntop(AF_INET, &host, text, sizeof(text));
+  return text;
 }
 
 int openSocket(int type) {

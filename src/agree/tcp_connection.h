@@ -21,7 +21,7 @@ struct TcpAddress {
 
 /// Nothing for a text that is no IPv4 address.
 [[nodiscard]] std::optional<uint32_t> hostOf(const std::string& text);
-[[nodiscard]] std::string toText(const TcpAddress& address);
+[[nodiscard]] std::string hostText(uint32_t host);
 
 /// A non-blocking socket; -1 with errno where the kernel refuses.
 [[nodiscard]] int openSocket(int type);

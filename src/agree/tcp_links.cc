@@ -53,6 +53,7 @@ class TcpLinks::Impl {
   void poll(int64_t nowNs, std::vector<LinkEvent>& events);
   bool send(int to, const Message& message);
   [[nodiscard]] bool idle(int to);
+  [[nodiscard]] std::vector<std::string> hosts() const;
   void cut(int peer, bool cut) { cut_[at(peer)] = cut; }
   [[nodiscard]] uint16_t port() const { return localAddress(listener_).port; }
 
@@ -136,7 +137,8 @@ void TcpLinks::Impl::listen() {
       roster_[0] = candidates_[i];
       return;
     }
-    places += (places.empty() ? " on " : ", ") + toText(candidates_[i]);
+    places += (places.empty() ? " on " : ", ") + hostText(candidates_[i].host) + ":" +
+              std::to_string(candidates_[i].port);
   }
   throw Error(ErrorCode::kSystem, "agreement: cannot listen" + places + ": " + fault,
               "choose another address or port with AUTOCCL_COORDINATOR");
@@ -384,6 +386,18 @@ bool TcpLinks::Impl::idle(int to) {
   return c && c->queued() == 0;
 }
 
+std::vector<std::string> TcpLinks::Impl::hosts() const {
+  std::vector<TcpAddress> all(roster_);
+  all.push_back(localAddress(listener_));
+  std::vector<std::string> hosts;
+  for (const TcpAddress& a : all) {
+    std::string host = hostText(a.host);
+    if (a.host != 0 && std::find(hosts.begin(), hosts.end(), host) == hosts.end())
+      hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
 TcpLinks::TcpLinks(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
 TcpLinks::~TcpLinks() = default;
 void TcpLinks::poll(int64_t nowNs, std::vector<LinkEvent>& events) {
@@ -394,6 +408,9 @@ bool TcpLinks::send(int to, const Message& message) {
 }
 bool TcpLinks::idle(int to) const {
   return impl_->idle(to);
+}
+std::vector<std::string> TcpLinks::hosts() const {
+  return impl_->hosts();
 }
 uint16_t TcpLinks::port() const {
   return impl_->port();

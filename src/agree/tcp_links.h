@@ -44,6 +44,8 @@ class TcpLinks final : public LinkSet {
   bool send(int to, const Message& message) override;
   /// A link to this rank stands and nothing waits to be sent on it.
   [[nodiscard]] bool idle(int to) const;
+  /// The hosts of the ranks that are known here, rank 0's first, and this rank's own; each once.
+  [[nodiscard]] std::vector<std::string> hosts() const;
   /// Where this rank listens.
   [[nodiscard]] uint16_t port() const;
 

@@ -138,6 +138,7 @@ TEST(TcpLinks, ReopenALostConnectionAndConnectWorkersToEachOther) {
   ASSERT_TRUE(pollUntil(all, events, [&] { return one.send(2, Ask{7}); }))
       << "by the address that rank 0 gave";
   ASSERT_TRUE(pollUntil(all, events, [&] { return has(events[2], Kind::kMessage, 1); }));
+  EXPECT_EQ(one.hosts(), std::vector<std::string>{"127.0.0.1"});
   events[0].clear();
   leader.cut(1, false);
   EXPECT_TRUE(pollUntil(all, events, [&] { return has(events[0], Kind::kUp, 1); }));

@@ -53,9 +53,10 @@ void joinRecords(RunRecord& whole, const RunRecord& part) {
   whole.notes.insert(whole.notes.end(), part.notes.begin(), part.notes.end());
 }
 
+// Never destroyed: a program may end with sessions open, whose agent threads then still run.
 RecordBook& RecordBook::ofProcess() {
-  static RecordBook book;
-  return book;
+  static auto* const book = new RecordBook;
+  return *book;
 }
 
 RecordBook::RecordBook() : path_(resultPath()), date_(isoDate()), startedNs_(nowNs()) {

@@ -4,9 +4,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include "agree/key_file.h"
 #include "base/error.h"
@@ -65,6 +67,17 @@ std::string resolved(const std::string& host, const std::string& setting) {
   return text;
 }
 
+struct HostList {
+  std::mutex mutex;
+  std::vector<std::string> hosts;
+};
+
+// Never destroyed: a program may end with sessions open, whose agent threads then still run.
+HostList& hostList() {
+  static auto* const list = new HostList;
+  return *list;
+}
+
 }  // namespace
 
 Rendezvous deriveRendezvous(std::span<const std::byte> id) {
@@ -104,6 +117,21 @@ std::optional<Coordinator> readCoordinator() {
 Rendezvous deriveRendezvous(const Coordinator& coordinator, std::span<const std::byte> name) {
   return expand(sipHash128(coordinator.key, bytesOf(name)), coordinator.port,
                 Coordinator::kPortSpan);
+}
+
+std::vector<std::string> knownHosts() {
+  HostList& list = hostList();
+  const std::lock_guard lock(list.mutex);
+  return list.hosts;
+}
+
+void noteHosts(std::span<const std::string> hosts) {
+  HostList& list = hostList();
+  const std::lock_guard lock(list.mutex);
+  for (const std::string& host : hosts)
+    if (list.hosts.size() < kMostHosts &&
+        std::find(list.hosts.begin(), list.hosts.end(), host) == list.hosts.end())
+      list.hosts.push_back(host);
 }
 
 std::vector<TcpEndpoint> candidatesAt(std::span<const std::string> addresses,

@@ -53,6 +53,12 @@ struct Coordinator {
 [[nodiscard]] Rendezvous deriveRendezvous(const Coordinator& coordinator,
                                           std::span<const std::byte> name);
 
+/// Hosts of the ranks that sessions of this process have met over TCP, for a communicator whose
+/// rank 0 may be on any of them (a split's). At most kMostHosts, the first met first. Thread-safe.
+inline constexpr size_t kMostHosts = 256;
+[[nodiscard]] std::vector<std::string> knownHosts();
+void noteHosts(std::span<const std::string> hosts);
+
 /// Every port at every address, the addresses' order first: for TcpLinks::Options::candidates.
 [[nodiscard]] std::vector<TcpEndpoint> candidatesAt(std::span<const std::string> addresses,
                                                     const Rendezvous& rendezvous);

@@ -3,8 +3,20 @@
 #include <algorithm>
 
 namespace autoccl {
+namespace {
+
+/// From one stamp to another. What does not fit wraps, as a clock that runs over does.
+int64_t elapsedNs(int64_t from, int64_t to) {
+  return static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from));
+}
+
+}  // namespace
 
 void SampleJoiner::put(int rank, const CallSample& s) {
+  if (tasks_.size() >= kTasks && !tasks_.contains(s.taskKey)) {
+    ++discarded_;
+    return;
+  }
   auto& calls = tasks_[s.taskKey].calls;
   Open& open = calls[s.callIndex];
   add(open, rank, s);
@@ -30,13 +42,13 @@ void SampleJoiner::add(Open& open, int rank, const CallSample& s) {
   open.failed |= s.failed != 0;
   open.lastArrivalNs = std::max(open.lastArrivalNs, s.arrivedNs);
   open.lastFinishNs = std::max(open.lastFinishNs, s.finishedNs);
-  open.leastNs = std::min(open.leastNs, s.finishedNs - s.arrivedNs);
+  open.leastNs = std::min(open.leastNs, elapsedNs(s.arrivedNs, s.finishedNs));
   if (rank == 0) open.atNs = s.finishedNs;
 }
 
 void SampleJoiner::finish(uint64_t taskKey, uint64_t callIndex, const Open& open) {
   const bool shared = rule_ == JoinRule::kSharedClock;
-  const int64_t ns = shared ? open.lastFinishNs - open.lastArrivalNs : open.leastNs;
+  const int64_t ns = shared ? elapsedNs(open.lastArrivalNs, open.lastFinishNs) : open.leastNs;
   const bool failed = open.failed || open.differs;
   if (ns <= 0 && !failed) {
     ++discarded_;

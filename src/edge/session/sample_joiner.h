@@ -24,7 +24,8 @@ enum class JoinRule { kSharedClock, kOwnDurations };
 /// Joins samples, whatever the order in which ranks and calls come. A call that a rank did not
 /// report (ring full, link lost) is dropped and counted; so is one that ends before it begins. The
 /// moment of a joined call (TimedCall::atNs) is on the shared clock, or on rank 0's.
-/// Thread-compatible. O(1) per sample.
+/// Stamps may hold anything. Thread-compatible. O(log of the open calls) per sample; memory is
+/// bounded.
 class SampleJoiner {
  public:
   SampleJoiner(int nRanks, JoinRule rule) : nRanks_(nRanks), rule_(rule) {}
@@ -48,6 +49,7 @@ class SampleJoiner {
     std::map<uint64_t, Open> calls;
   };
   static constexpr size_t kOpenCalls = 4096;  // per task; the oldest are given up beyond
+  static constexpr size_t kTasks = 4096;      // samples of later ones are dropped
 
   static void add(Open& open, int rank, const CallSample& sample);
   void finish(uint64_t taskKey, uint64_t callIndex, const Open& open);

@@ -50,6 +50,16 @@ TEST(SampleJoiner, CallsThatARankNeverReportsAreGivenUp) {
   EXPECT_GE(joiner.discarded(), 10000u - 4097u);
 }
 
+TEST(SampleJoiner, HoldsABoundedNumberOfTasks) {
+  SampleJoiner joiner(2, JoinRule::kSharedClock);
+  for (uint64_t key = 1; key <= 5000; ++key) {
+    CallSample s = stamp(0, 1, 2);
+    s.taskKey = key;
+    joiner.put(0, s);
+  }
+  EXPECT_EQ(joiner.discarded(), 5000u - 4096u);
+}
+
 TEST(SampleJoiner, WithoutACommonClockTheTimeIsTheLeastOfTheRanksOwnDurations) {
   SampleJoiner joiner(3, JoinRule::kOwnDurations);
   constexpr int64_t kSkew[] = {0, -7'000'000'000'000, 123'456'789};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agree/tcp_links.h"
@@ -25,6 +26,7 @@ class SampleLinks final : public LinkSet {
   /// As TcpLinks, less the messages above.
   void poll(int64_t nowNs, std::vector<LinkEvent>& events) override;
   bool send(int to, const Message& message) override { return links_.send(to, message); }
+  [[nodiscard]] std::vector<std::string> hosts() const { return links_.hosts(); }
   /// Sends what is due: samples on a worker, the notice on the leader.
   void pump();
 

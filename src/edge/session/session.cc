@@ -17,6 +17,7 @@
 #include "edge/session/leader.h"
 #include "edge/session/leader_files.h"
 #include "edge/session/record_book.h"
+#include "edge/session/rendezvous.h"
 #include "edge/session/sample_links.h"
 #include "edge/session/session_gate.h"
 #include "edge/session/session_memory.h"
@@ -162,7 +163,7 @@ class TuningSession::Impl {
       RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), false);
     });
     noteEnd();
-    if (samples_) samples_->pump();
+    if (samples_) moveSamples();
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock,
                    std::chrono::nanoseconds(std::max<int64_t>(next - nowNs(), kShortestNapNs)),
@@ -180,6 +181,13 @@ class TuningSession::Impl {
     const bool speaks = seat_.rank == 0 || (seat_.rank == 1 && why->rfind("rank 0", 0) == 0);
     logLine(speaks ? LogLevel::kWarn : LogLevel::kInfo,
             "tuning of " + seat_.name + " is off: " + *why);
+  }
+
+  void moveSamples() {
+    samples_->pump();
+    if (hostsNoted_ || !agreement_.joined()) return;
+    hostsNoted_ = true;
+    noteHosts(samples_->hosts());
   }
 
   /// A fault in leading ends the search and leaves the agreement alone: tables stay as they are.
@@ -212,6 +220,7 @@ class TuningSession::Impl {
   bool stop_ = false;
   bool opened_ = false;   // the flight recording
   bool toldEnd_ = false;  // that tuning is off
+  bool hostsNoted_ = false;
   std::thread agent_;
 };
 

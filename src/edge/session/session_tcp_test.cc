@@ -85,6 +85,7 @@ TEST_F(TcpSession, RanksWithoutMemoryOrClockInCommonFindTheBestConfigTogether) {
   EXPECT_TRUE(callUntilSettled(ranks_, sessionTask(kRanks, 1 << 20)));
   expectEqualCalls();
   EXPECT_EQ(ranks_[0].ran.back().channels, 4);
+  EXPECT_EQ(knownHosts(), std::vector<std::string>{"127.0.0.1"});
   for (SessionRank& r : ranks_) r.session.reset();
   const RunRecord record =
       readRunRecord(readWholeFile((folder_ / "record.json").string()).value_or(""), "record.json");
