@@ -225,6 +225,7 @@ void Leader::addSums(RunRecord& record) const {
 
 RunRecord Leader::record() const {
   RunRecord record;
+  record.engine = options_.engine;
   record.policy = options_.tuner.policy;
   record.objective = options_.tuner.objective;
   record.budgetShare = options_.tuner.budgetShare;
@@ -235,6 +236,8 @@ RunRecord Leader::record() const {
   for (const TaskStatus& s : tuner_.status()) {
     record.tasks.push_back(toRecord(s, options_.communicatorName));
     for (const std::string& note : quarantineNotes(s)) record.notes.push_back(note);
+    std::string known = options_.describeDefault ? options_.describeDefault(s.task) : "";
+    if (!known.empty()) record.notes.push_back(std::move(known));
   }
   addSums(record);
   if (const auto why = agreement_.off()) record.notes.push_back("tuning is off: " + *why);

@@ -27,6 +27,8 @@ class Leader {
     std::string communicatorName;
     int nRanks = 1;
     JoinRule joinRule = JoinRule::kSharedClock;
+    std::string engine = "cpu";
+    std::function<std::string(const Task&)> describeDefault;  // may be empty; for the record
     /// The profile's choice for a task, if it has one.
     std::function<std::optional<Config>(const Task&)> known;
     /// What crashed runs left in flight: never tried again.

@@ -94,6 +94,8 @@ Leader::Options leaderOptions(const TuningSession::Seat& seat) {
   options.communicatorName = seat.name;
   options.nRanks = seat.nRanks;
   options.joinRule = seat.joinRule;
+  options.engine = seat.engine;
+  options.describeDefault = seat.describeDefault;
   options.known = profileSource();
   const std::string path = journalPath(seat.name);
   if (path.empty()) return options;

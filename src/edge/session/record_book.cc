@@ -32,6 +32,7 @@ std::string resultPath() {
 }  // namespace
 
 void joinRecords(RunRecord& whole, const RunRecord& part) {
+  whole.engine = part.engine;
   whole.policy = part.policy;
   whole.objective = part.objective;
   whole.budgetShare = part.budgetShare;

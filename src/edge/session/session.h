@@ -46,12 +46,16 @@ class TuningSession {
     std::string name;
     uint64_t sessionId = 0;         // equal on all ranks, different for every communicator
     std::array<uint8_t, 16> key{};  // secret of the ranks
+    std::string engine = "cpu";     // as the run record names it
     std::string library;            // the engine and its version: must be equal on all ranks
     std::string capabilities;       // what it can do here: likewise
     std::variant<SharedMemory, Tcp> link;
     JoinRule joinRule = JoinRule::kSharedClock;
     std::function<void(CallGate*)> setGate;      // called by open() and by the destructor
     std::function<Space(const Task&)> spaceFor;  // rank 0's, from the agent thread
+    /// A sentence for the record on what the default is, where the engine knows more than its
+    /// config tells; may be empty, and give empty ones. Rank 0's, from the agent thread.
+    std::function<std::string(const Task&)> describeDefault;
   };
 
   /// Bytes of shared memory that a session of nRanks needs.
