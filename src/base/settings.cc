@@ -14,7 +14,11 @@ namespace {
 
 const std::vector<SettingRow> kRows{
     {"AUTOCCL_TUNE", "switch", "", "0", "0|1",
-     "Tunes the collectives of this job while it runs; unset, nothing is touched.", "0.1"},
+     "Tunes the collectives of this job while it runs; unset, nothing is touched. Of NCCL "
+     "programs, preloading our library or naming it to NCCL is the wish, and 0 takes it back.",
+     "0.1"},
+    {"AUTOCCL_DISABLE", "switch", "", "0", "0|1",
+     "Switches AutoCCL off in NCCL programs, whatever else is set.", "0.1"},
     {"AUTOCCL_POLICY", "choice", "", "subspacerace",
      "subspacerace|paper|artifact|exhaustive|random|anneal", "How configs are searched.", "0.1"},
     {"AUTOCCL_OBJECTIVE", "choice", "", "time", "time|step|sm",

@@ -111,6 +111,7 @@ void Contexts::end(CommContext* context) noexcept {
 }
 
 void Contexts::closeAll() noexcept {
+  if (getpid() != process_) return;  // a forked child: the agent threads are not in it
   std::deque<Entry> all;
   {
     const std::lock_guard lock(mutex_);

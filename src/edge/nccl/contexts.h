@@ -1,6 +1,8 @@
 // All communicators of this process that a plugin has met.
 #pragma once
 
+#include <unistd.h>
+
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -39,6 +41,7 @@ class Contexts {
     std::unique_ptr<CommContext> context;
     int users = 0;
   };
+  const pid_t process_ = getpid();
   std::mutex mutex_;
   Sampling sampling_;
   std::deque<Entry> open_;

@@ -93,12 +93,15 @@ TuningSession::Seat seatOf(const Origin& o, const Meeting& meeting, CommContext&
   seat.name = nameOf(meeting);
   seat.sessionId = meeting.rendezvous.session;
   seat.key = meeting.rendezvous.key;
-  seat.library = "nccl";
+  seat.engine = "nccl";
+  seat.library = "NCCL (tuner v" + std::to_string(o.tunerVersion) + ", profiler v" +
+                 std::to_string(o.profilerVersion) + ")";
   seat.capabilities = capabilitiesOf(o);
   seat.link = TuningSession::Tcp{candidatesAt(meeting.addresses, meeting.rendezvous)};
   seat.joinRule = JoinRule::kOwnDurations;
   seat.setGate = [&context](CallGate* gate) { context.setGate(gate); };
   seat.spaceFor = [&context](const Task& task) { return context.spaceOf(task); };
+  seat.describeDefault = [&context](const Task& task) { return context.ownChoiceText(task); };
   return seat;
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "edge/nccl/user_limits.h"
-#include "edge/nccl/versions.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -144,15 +143,6 @@ TEST(UserLimits, TheUsersVariablesWin) {
   EXPECT_EQ(both.text, "NCCL_ALGO=Ring NCCL_MIN_NCHANNELS=4 NCCL_MAX_CTAS=16");
   EXPECT_EQ(of({"NCCL_MIN_NCHANNELS=40"}).maxChannels, 40);
   EXPECT_EQ(of({"NCCL_MAX_NCHANNELS=2", "NCCL_MIN_NCHANNELS=8"}).minChannels, 2);
-}
-
-TEST(Versions, EveryReleaseFindsItsRow) {
-  EXPECT_EQ(versionRow(21700), nullptr);
-  EXPECT_EQ(versionRow(22809)->tuner, 5);
-  EXPECT_EQ(versionRow(22809)->chunk, Lever::kVariant);
-  EXPECT_EQ(versionRow(23003)->chunk, Lever::kCall);
-  EXPECT_EQ(versionRow(22005)->channels, Lever::kVariant);
-  EXPECT_TRUE(versionRow(29900)->assumed);
 }
 
 }  // namespace
