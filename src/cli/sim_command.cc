@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/nccl_costs.h"
 #include "cli/output.h"
 #include "model/config.h"
 #include "report/text_table.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct Options {
   std::string as, gpu = "h200", cpu = "intel", collective, json;
+  std::vector<std::string> check;
   std::vector<std::string> sizes;
   sim::UniformCluster cluster;
 };
@@ -72,6 +74,20 @@ std::string head(const sim::NcclCluster& cluster) {
          " channels at " + figure(ring.intraGBps) + " GB/s\n\n";
 }
 
+std::string percent(double share) {
+  return figure(100 * share) + " %";
+}
+
+/// The model against what a real NCCL told its tuner.
+std::string checkText(const std::string& path) {
+  const RecordedCosts costs = readRecordedCosts(readInput(path), path);
+  const CostError error = compare(costs);
+  return "\nagainst NCCL " + costs.nccl + ", " + costs.machine + ", " + costs.date + ": " +
+         std::to_string(error.sameChoices) + " of " + std::to_string(error.choices) +
+         " choices alike; error of " + std::to_string(error.entries) + " times: median " +
+         percent(error.median) + ", largest " + percent(error.largest) + "\n";
+}
+
 void asNccl(const Options& o) {
   sim::UniformCluster described = o.cluster;
   described.gpu = sim::gpuKindNamed(o.gpu);
@@ -92,6 +108,8 @@ void asNccl(const Options& o) {
   }
   if (!o.json.empty()) writeJson(Json::object().add("rows", std::move(list)), o.json);
   if (o.json != "-") writeText(head(cluster) + table.text(terminalWidth()), "-");
+  if (o.json != "-")
+    for (const std::string& path : o.check) writeText(checkText(path), "-");
 }
 
 /// Whose choices are simulated.
@@ -131,6 +149,9 @@ void addSim(CLI::App& app) {
   app.add_option("--sizes", o->sizes, "Sizes, such as 64K,1M. Default: where the choice changes.")
       ->delimiter(',')
       ->type_name("SIZE");
+  app.add_option("--check", o->check,
+                 "Recorded cost tables of a real NCCL: prints how far the model is from them.")
+      ->type_name("FILE");
   app.add_option("--json", o->json, "Writes the rows as JSON (- is stdout, instead of text).")
       ->type_name("FILE");
   app.callback([o] { run(*o); });

@@ -131,8 +131,13 @@ NcclCluster describe(const UniformCluster& c) {
   out.computeCapability = c.gpu.computeCapability;
   out.cpu = c.cpu;
   const Found found = c.nodes == 1 ? insideNode(c) : betweenNodes(c);
-  NcclGraph ring{found.channels, found.speed, found.speed, 0, c.gpu.links > 0, true};
-  out.graphs[kRing] = out.graphs[kTree] = out.graphs[kPat] = ring;
+  const bool nvlink = c.gpu.links > 0 || c.gpusPerNode == 1;
+  const NcclGraph ring{found.channels, found.speed, found.speed, 0, c.gpu.links > 0, true, nvlink};
+  out.graphs[kRing] = out.graphs[kTree] = ring;
+  // A tree of one or two GPUs uses each link of the node in one direction only.
+  if (c.gpusPerNode <= 2) out.graphs[kTree].intraGBps *= 2;
+  out.graphs[kPat] = out.graphs[kTree];
+  out.simpleTree = c.gpusPerNode == 1;
   if (c.nvls && c.gpu.nvls && c.gpusPerNode > 1)
     out.graphs[kNvls] = out.graphs[kNvlsTree] = nvlsGraph(c, ring);
   out.patPossible = c.gpusPerNode == 1;

@@ -110,7 +110,7 @@ double NcclModel::busBandwidth(int function, int algorithm, int protocol) const 
   const NcclGraph& graph = cluster_.graphs[static_cast<size_t>(algorithm)];
   const int g = generation(cluster_.computeCapability), n = nodeClass(cluster_.nodes);
   const double perNode = static_cast<double>(cluster_.ranks) / cluster_.nodes;
-  if (graph.channels == 0) return 0;
+  if (graph.channels == 0 || (protocol == kLL128 && !graph.ll128)) return 0;
   double one = cluster_.nodes <= 2 || collNet(algorithm) ? graph.intraGBps : graph.interGBps;
   if (nvls(algorithm)) {
     if (graph.channels < 2) return 0;

@@ -22,6 +22,7 @@ struct NcclGraph {
   double interLatencyUs = 0;  // of the network beyond NCCL's own constants
   bool nvlink = true;         // inside the node; else PCIe
   bool sameChannels = true;   // every channel takes the GPUs in one order
+  bool ll128 = true;          // stores of 128 bytes stay whole on every path
 };
 
 enum class CpuVendor { kIntel, kAmd, kOther };
