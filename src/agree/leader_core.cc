@@ -202,8 +202,8 @@ void LeaderCore::decide(bool commit, std::string reason, Hands hands) {
   }
   if (commit && o.prepare.freeze) state_.frozen = true;
   outcome_ = std::move(outcome);
-  for (int rank = 1; rank < nRanks_; ++rank)
-    hands.out.push_back({rank, Verdict{o.prepare.version, commit}});
+  const Message verdict = Verdict{o.prepare.version, commit};
+  for (int rank = 1; rank < nRanks_; ++rank) hands.out.push_back({rank, verdict});
   if (nRanks_ == 1) {
     adapt(o);
     state_.outstanding.reset();
