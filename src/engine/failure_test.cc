@@ -119,6 +119,20 @@ TEST(Failure, RanksThatCallDifferentThingsAreToldSo) {
   });
 }
 
+TEST(Failure, RanksOfAnAllGathervWithOtherDisplacementsAreToldSo) {
+  testing::runAsThreads(2, [](Communicator& comm) {
+    const size_t counts[] = {4, 4};
+    const size_t displs[] = {0, comm.rank() == 0 ? size_t{4} : size_t{8}};
+    std::vector<float> data(4, 1), all(16);
+    Call call = gatherOf(data, all);
+    call.collective = Collective::kAllGatherv;
+    call.recvCounts = counts;
+    call.recvDispls = displs;
+    EXPECT_FALSE(comm.execute(call, comm.issue(call)));
+    EXPECT_EQ(comm.failure().code, ErrorCode::kUsage) << comm.failure().text;
+  });
+}
+
 TEST(Failure, ARankThatNeverComesIsNamed) {
   Communicator::Options options = testing::optionsOf(newUniqueId(), 0, 3);
   options.timeoutNs = 200'000'000;
