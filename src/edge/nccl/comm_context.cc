@@ -57,20 +57,10 @@ void CommContext::learn(const Origin& more) noexcept {
   if (more.known != nullptr) origin_.known = more.known;
 }
 
-void CommContext::open() noexcept {
-  if (std::exchange(tried_, true) || ended_.load()) return;
-  const KnownCommunicator* known = origin_.known;
-  if (known != nullptr && origin_.rank < 0) origin_.rank = known->rank;
-  const Opened opened = openSession(origin_, *this);
-  why_.store(opened.why, std::memory_order_relaxed);
-  if (opened.session == nullptr) return;
-  session_.reset(opened.session);
-  setWants(true);
-}
-
 void CommContext::end() noexcept {
   ended_.store(true, std::memory_order_seq_cst);
   why_.store("its communicator has ended", std::memory_order_relaxed);
+  if (KnownCommunicator* known = known_.exchange(nullptr)) known->wantsTimes.store(false);
   const Inside inside(*this);  // the session lives as long as somebody is inside its gate
   if (inside.gate() != nullptr && session_) session_->abort();
 }
@@ -89,12 +79,19 @@ void CommContext::setGate(CallGate* gate) noexcept {
   }
 }
 
-// The interposer knows who calls, where NCCL's init did not tell us.
-void CommContext::bind(const CallNote& note) noexcept {
-  bound_ = true;
-  if (origin_.known == nullptr) origin_.known = note.communicator;
-  if (origin_.known != nullptr) origin_.known->context.store(this);
-  if (gate_.load() == nullptr) open();
+void CommContext::open(const CallNote& note) noexcept {
+  if (std::exchange(opened_, true) || gate_.load() != nullptr || ended_.load()) return;
+  if (note.communicator != nullptr) origin_.known = note.communicator;
+  if (origin_.known != nullptr) {
+    known_.store(origin_.known);
+    origin_.known->context.store(this);
+    if (origin_.rank < 0) origin_.rank = origin_.known->rank;
+  }
+  const Opened opened = openSession(origin_, *this);
+  why_.store(opened.why, std::memory_order_relaxed);
+  if (opened.session == nullptr) return;
+  session_.reset(opened.session);
+  setWants(true);
 }
 
 // HOT
@@ -105,8 +102,8 @@ Answer CommContext::decide(const Question& q) noexcept {
   if (note.simulating || q.pipeOps <= 0 || q.possible == 0 || !collective || q.nBytes == 0)
     return {};
   noteChunk(q.func, {}, 0);
-  if (!bound_) [[unlikely]]
-    bind(note);
+  if (!opened_) [[unlikely]]
+    open(note);
   const Inside inside(*this);
   CallGate* gate = inside.gate();
   if (gate == nullptr || ended_.load(std::memory_order_relaxed)) {
@@ -140,7 +137,7 @@ Answer CommContext::decide(const Question& q) noexcept {
 
 Answer CommContext::broken() noexcept {
   if (ended_.load()) return {};
-  if (origin_.known != nullptr) origin_.known->broken.store(true);
+  if (KnownCommunicator* known = known_.load()) known->broken.store(true);
   why_.store("a rank in doubt waited too long for a verdict", std::memory_order_relaxed);
   if (!told_.exchange(true))
     logLine(autoccl::LogLevel::kWarn,
@@ -163,7 +160,7 @@ void CommContext::watch(uint64_t taskKey, uint64_t callIndex, const Config& conf
 void CommContext::setWants(bool wants) noexcept {
   if (wants_.exchange(wants) == wants) return;
   const bool stamps = origin_.profilerVersion >= kFirstWithStamps;
-  if (origin_.known != nullptr) origin_.known->wantsTimes.store(wants && !stamps);
+  if (KnownCommunicator* known = known_.load()) known->wantsTimes.store(wants && !stamps);
   if (wants) {
     stamps_.restart();
     sampling_.want();

@@ -61,11 +61,13 @@ struct Origin {
 };
 
 /// Threads. decide and chunk: whoever issues calls, one at a time; collStarted: whoever launches;
-/// stamped and timed: NCCL's or the interposer's thread; open, end and close: any, also while a
-/// call waits at a fence.
+/// stamped and timed: NCCL's or the interposer's thread; end and close: any, also while a call
+/// waits at a fence.
+/// The session is opened at the first call: by then the interposer, where there is one, knows whose
+/// it is, and no rank has counted a call.
 /// Cost. decide: one look-up of the task, the gate's take and resolve, one ring slot; no lock,
 /// allocation, log or system call after a task's first call (comm_context_test.cc counts).
-/// Errors. What keeps calls untouched is in why(); nothing throws but open().
+/// Errors. What keeps calls untouched is in why(); nothing throws.
 class CommContext {
  public:
   CommContext(const Origin& origin, Sampling& sampling);
@@ -76,9 +78,6 @@ class CommContext {
   [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
   /// The tuner's part of what the profiler began, or the reverse. Before any call.
   void learn(const Origin& more) noexcept;
-  /// Opens the session, once: at init where the rank is known, else at the first call, when the
-  /// interposer knows it. Never throws, waits for nobody; why() says what is missing.
-  void open() noexcept;
   /// Ends waits at fences; later calls are untouched. Does not block.
   void end() noexcept;
   /// The same, and gives everything back but the memory that late events may still look at.
@@ -110,13 +109,14 @@ class CommContext {
   void watch(uint64_t taskKey, uint64_t callIndex, const Config& config) noexcept;
   void setWants(bool wants) noexcept;
   void noteChunk(int func, Pair pair, uint32_t chunk) noexcept;
-  void bind(const CallNote& note) noexcept;
+  void open(const CallNote& note) noexcept;
   [[nodiscard]] Answer broken() noexcept;
 
   Origin origin_;
   Sampling& sampling_;
   TaskBook book_;
   StampJoin stamps_{this};
+  std::atomic<KnownCommunicator*> known_{nullptr};  // until it ends: then another may have it
   std::unique_ptr<TuningSession> session_;
   std::atomic<CallGate*> gate_{nullptr};
   std::atomic<int> inside_{0};  // threads that may hold the gate
@@ -128,8 +128,7 @@ class CommContext {
   std::array<std::atomic<uint64_t>, kFuncs> chunks_{};  // by function: pair and chunk
   uint64_t calls_ = 0;
   uint64_t sampleUntil_ = 0;  // of calls_
-  bool tried_ = false;        // to open a session
-  bool bound_ = false;        // to the interposer's record, at the first call
+  bool opened_ = false;       // or tried to
   std::atomic<bool> wants_{false};
 };
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -18,6 +18,13 @@ namespace autoccl::nccl {
 namespace {
 
 constexpr Pair kTreeLL{kAlgoTree, kProtoLL};
+
+/// Processor time of this thread: what others do beside it does not count.
+double threadNs() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return 1e9 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec);
+}
 
 /// A communicator of NCCL 2.28 with a scripted gate and NCCL's mask.
 class Decide : public ::testing::Test {
@@ -199,11 +206,11 @@ TEST_F(Decide, TellsWhatADecisionTakes) {
   constexpr int kCalls = 200000;
   gate.answer = configOf(kTreeLL);
   (void)ask();
-  const auto start = std::chrono::steady_clock::now();
+  const double start = threadNs();
   for (int i = 0; i < kCalls; ++i) (void)ask();
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-  RecordProperty("ns_per_decision", std::to_string(took.count() / kCalls));
-  std::printf("a decision takes %.0f ns\n", took.count() / kCalls);
+  const double each = (threadNs() - start) / kCalls;
+  RecordProperty("ns_per_decision", std::to_string(each));
+  std::printf("a decision takes %.0f ns of its thread\n", each);
 }
 
 TEST(Guarded, WhatIsThrownStaysInside) {

@@ -71,8 +71,6 @@ CommContext* Contexts::beginTuner(const Origin& origin) {
   more.known = knownUnderWay(origin.nRanks, context->origin().rank);
   context->learn(more);
   if (more.known != nullptr) more.known->context.store(context);
-  if (context->origin().rank >= 0 || (more.known != nullptr && more.known->rank >= 0))
-    context->open();
   return context;
 }
 
@@ -117,10 +115,9 @@ void Contexts::closeAll() noexcept {
     const std::lock_guard lock(mutex_);
     all.swap(open_);
   }
-  for (Entry& e : all) {
-    e.context->close();
-    (void)e.context.release();  // NCCL's threads may still look at it
-  }
+  for (Entry& e : all) e.context->close();
+  const std::lock_guard lock(mutex_);
+  for (Entry& e : all) closed_.push_back(std::move(e.context));  // NCCL's threads may still look
 }
 
 }  // namespace autoccl::nccl

@@ -124,6 +124,14 @@ void tellOnce(const char* why) {
   logLine(autoccl::LogLevel::kWarn, std::string("calls of a communicator stay untouched: ") + why);
 }
 
+/// What the user has told NCCL stays in force, and is told once.
+void tellLimits() {
+  static std::atomic<bool> told{false};
+  const std::string& set = userLimits().text;
+  if (!set.empty() && !told.exchange(true))
+    logLine(autoccl::LogLevel::kInfo, "the search stays within " + set);
+}
+
 Opened tryOpen(const Origin& o, CommContext& context) {
   if (const char* why = obstacle(o); *why != 0) return {nullptr, why};
   const auto meeting = meetingOf(o);
@@ -135,6 +143,7 @@ Opened tryOpen(const Origin& o, CommContext& context) {
     return {nullptr,
             "its unique id holds no IPv4 address; set AUTOCCL_COORDINATOR and "
             "AUTOCCL_KEY_FILE"};
+  tellLimits();
   auto session = TuningSession::open(seatOf(o, *meeting, context));
   logLine(autoccl::LogLevel::kInfo, "rank " + std::to_string(o.rank) + " of " +
                                         std::to_string(o.nRanks) + " on " + nameOf(*meeting) +
