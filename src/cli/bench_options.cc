@@ -1,12 +1,12 @@
 #include "cli/bench_options.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "bench/pattern.h"
 #include "bench/peers.h"
 #include "cli/output.h"
+#include "cli/sizes.h"
 #include "model/config.h"
 #include "store/json.h"
 
@@ -14,16 +14,6 @@ namespace autoccl::cli {
 namespace {
 
 using bench::BenchPlan;
-
-std::vector<std::string_view> split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(by), text.size());
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
 
 [[noreturn]] void refuse(const std::string& option, std::string_view word,
                          const std::string& allowed) {
@@ -86,16 +76,6 @@ void checkPeers(const std::vector<std::string>& names) {
   }
 }
 
-uint64_t rangeFactor(std::string_view text, std::string_view whole) {
-  unsigned factor = 0;
-  if (text.size() > 1 && text[0] == 'x') {
-    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), factor);
-    if (error == std::errc() && end == text.data() + text.size() && factor >= 2) return factor;
-  }
-  throw Error(ErrorCode::kUsage, "--sizes: '" + std::string(whole) + "' is no range",
-              "write FROM:TO:xFACTOR with a factor of 2 or more, as in 1K:128M:x4");
-}
-
 /// The tuned configs of an earlier result, each for its own task only.
 void addPinsFrom(const std::string& path, std::vector<bench::Pin>& pins) {
   const Json document = parseJson(readInput(path), path);
@@ -118,29 +98,6 @@ void addPinsFrom(const std::string& path, std::vector<bench::Pin>& pins) {
 }
 
 }  // namespace
-
-std::vector<uint64_t> sizesFrom(std::string_view text) {
-  std::vector<uint64_t> sizes;
-  for (const std::string_view word : split(text, ',')) {
-    const auto parts = split(word, ':');
-    if (parts.size() == 1) {
-      sizes.push_back(parseBytes(word, "--sizes"));
-      continue;
-    }
-    const uint64_t factor = rangeFactor(parts.size() == 3 ? parts[2] : "", word);
-    const uint64_t last = parseBytes(parts[1], "--sizes");
-    uint64_t size = parseBytes(parts[0], "--sizes");
-    if (size == 0 || size > last) (void)rangeFactor("", word);
-    for (; size <= last; size *= factor) sizes.push_back(size);
-  }
-  if (sizes.empty())
-    throw Error(ErrorCode::kUsage, "--sizes: no size is given", "write 64K,1M or 1K:128M:x4");
-  for (const uint64_t size : sizes)
-    if (size == 0 || size > (uint64_t{1} << 33))
-      throw Error(ErrorCode::kUsage, "--sizes: " + std::to_string(size) + " is out of range",
-                  "allowed: 1 to 8G");
-  return sizes;
-}
 
 BenchPlan planOf(const BenchWords& words) {
   BenchPlan plan;

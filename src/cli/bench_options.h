@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "bench/run.h"
 
@@ -29,8 +28,5 @@ struct BenchWords {
 
 /// Throws Error naming the option, the word and what is allowed.
 [[nodiscard]] bench::BenchPlan planOf(const BenchWords& words);
-
-/// "64K,1M" or ranges "1K:128M:x4" (from, to, factor), in the order given. Throws Error.
-[[nodiscard]] std::vector<uint64_t> sizesFrom(std::string_view text);
 
 }  // namespace autoccl::cli

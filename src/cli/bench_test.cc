@@ -8,6 +8,7 @@
 #include "cli/bench_options.h"
 #include "cli/bench_output.h"
 #include "cli/bench_plot.h"
+#include "cli/sizes.h"
 
 namespace autoccl::cli {
 namespace {
@@ -39,6 +40,11 @@ TEST(BenchOptions, SizesAreListsAndRanges) {
   EXPECT_EQ(sizesFrom("64K,1M"), (std::vector<uint64_t>{65536, 1048576}));
   EXPECT_EQ(sizesFrom("1K:64K:x4"), (std::vector<uint64_t>{1024, 4096, 16384, 65536}));
   EXPECT_EQ(sizesFrom("8,1K:3K:x2"), (std::vector<uint64_t>{8, 1024, 2048}));
+}
+
+TEST(BenchOptions, ARangeEndsAtItsLastSizeWhateverItsFactor) {
+  EXPECT_EQ(sizesFrom("8G:8G:x2147483648"), std::vector<uint64_t>{uint64_t{1} << 33});
+  EXPECT_THROW((void)sizesFrom("1:16777216G:x2"), Error);
 }
 
 TEST(BenchOptions, ABadWordIsNamedWithWhatIsAllowed) {

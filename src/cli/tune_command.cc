@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/setting_options.h"
+#include "cli/sizes.h"
 #include "cli/space_probe.h"
 #include "cli/sweep.h"
 #include "cli/tuned_job.h"
