@@ -84,8 +84,9 @@ std::optional<WaitPolicy> fromText(std::string_view text) noexcept {
 }
 
 bool wellFormed(const Config& c) noexcept {
-  const bool counts =
-      c.transport == Transport::kAuto ? c.extra == 0 : c.channels > 0 && c.threads > 0;
+  const bool counts = c.transport == Transport::kAuto
+                          ? c.extra == 0
+                          : c.extra < kWaitPolicies && c.channels > 0 && c.threads > 0;
   return static_cast<int>(c.algorithm) < kAlgorithms && static_cast<int>(c.protocol) < kProtocols &&
          static_cast<int>(c.transport) < kTransports && counts && c.reserved == 0 &&
          (c.algorithm != Algorithm::kUntouched || c == kUntouched);

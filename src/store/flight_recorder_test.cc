@@ -52,11 +52,19 @@ TEST_F(FlightRecorderTest, AFileThatIsNoRecordingGivesNothing) {
 
 TEST_F(FlightRecorderTest, WordsOutOfRangeAreNotTakenForAConfig) {
   FlightRecorder::create(path_, 1);
-  std::string text = readWholeFile(path_).value();
-  text[64] = 77;  // no such algorithm
-  text[64 + 16] = 1;
-  replaceFile(path_, text, Durable::kNo);
-  EXPECT_TRUE(FlightRecorder::read(path_)->empty());
+  {
+    FlightRecorder recorder;
+    ASSERT_TRUE(recorder.open(path_, 0));
+    recorder.ran(Config{}, 0);
+  }
+  const std::string whole = readWholeFile(path_).value();
+  ASSERT_EQ(FlightRecorder::read(path_)->size(), 1u);
+  for (const size_t byte : {0, 1, 2, 3}) {  // algorithm, protocol, transport, wait policy
+    std::string text = whole;
+    text[64 + byte] = 77;
+    replaceFile(path_, text, Durable::kNo);
+    EXPECT_TRUE(FlightRecorder::read(path_)->empty()) << "byte " << byte;
+  }
 }
 
 }  // namespace
