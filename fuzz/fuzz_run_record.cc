@@ -1,21 +1,9 @@
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include "base/error.h"
+#include "fuzz/fuzz.h"
 #include "store/run_record.h"
 
-// Whatever the bytes, the reader throws Error or gives a record that can be written and read again:
-// an Error from the second reading is a fault.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  std::optional<autoccl::RunRecord> record;
-  try {
-    record =
-        autoccl::readRunRecord(std::string(reinterpret_cast<const char*>(bytes), size), "fuzz");
-  } catch (const autoccl::Error&) {
-    return 0;
-  }
-  (void)autoccl::readRunRecord(autoccl::writeRunRecord(*record), "again");
+  using namespace autoccl;
+  const auto read = [](const std::string& text) { return readRunRecord(text, "fuzz"); };
+  fuzz::readBack(read, writeRunRecord, fuzz::textOf(bytes, size));
   return 0;
 }
