@@ -15,6 +15,11 @@ struct Batch {
   int context = 0;
   std::vector<uint8_t> before;  // [size][context]
   std::vector<uint8_t> next;    // [size]
+
+  /// The k-th character before place i.
+  [[nodiscard]] uint8_t at(int i, int k) const {
+    return before[static_cast<size_t>(i) * static_cast<size_t>(context) + static_cast<size_t>(k)];
+  }
 };
 
 /// Text over an alphabet of the bytes that occur in it. The last tenth is held out for validation.

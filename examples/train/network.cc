@@ -78,8 +78,7 @@ void Network::embed(const Batch& batch) {
   joined.resize(width_[0], batch.size);
   for (int i = 0; i < batch.size; ++i)
     for (int k = 0; k < batch.context; ++k)
-      joined.col(i).segment(k * shape_.embedding, shape_.embedding) =
-          table.col(batch.before[static_cast<size_t>(i * batch.context + k)]);
+      joined.col(i).segment(k * shape_.embedding, shape_.embedding) = table.col(batch.at(i, k));
 }
 
 double Network::forward(const Batch& batch) {
@@ -123,7 +122,7 @@ void Network::embeddingGradient(const Batch& batch, const Matrix& inputGradient)
   table.setZero();
   for (int i = 0; i < batch.size; ++i)
     for (int k = 0; k < batch.context; ++k)
-      table.col(batch.before[static_cast<size_t>(i * batch.context + k)]) +=
+      table.col(batch.at(i, k)) +=
           inputGradient.col(i).segment(k * shape_.embedding, shape_.embedding);
 }
 

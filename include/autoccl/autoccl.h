@@ -16,8 +16,10 @@
 #ifndef AUTOCCL_AUTOCCL_H_
 #define AUTOCCL_AUTOCCL_H_
 
+/* NOLINTBEGIN(modernize-deprecated-headers): for C, which has no <cstddef> */
 #include <stddef.h>
 #include <stdint.h>
+/* NOLINTEND(modernize-deprecated-headers) */
 
 #ifdef __cplusplus
 extern "C" {

@@ -49,7 +49,7 @@ struct Machine {
   int peeked = 0;
   bool yes = false;
   std::array<int, kCalls> ran{-1, -1, -1};
-  auto operator<=>(const Machine&) const = default;
+  auto operator<=>(const Machine&) const = default;  // NOLINT(modernize-use-nullptr)
 
   [[nodiscard]] int load(size_t thread, Cell cell) const {
     for (auto it = buffer[thread].rbegin(); it != buffer[thread].rend(); ++it)

@@ -19,7 +19,7 @@ class SimNet {
  public:
   SimNet(int nRanks, uint64_t seed, int64_t maxDelayNs)
       : n_(nRanks), random_(seed), maxDelayNs_(maxDelayNs) {
-    wires_.resize(static_cast<size_t>(n_ * n_));
+    wires_.resize(static_cast<size_t>(nRanks) * static_cast<size_t>(nRanks));
   }
 
   void send(int from, int to, const Message& message, int64_t nowNs) {
@@ -66,7 +66,9 @@ class SimNet {
     bool cut = false;
     bool changed = true;  // up from the start
   };
-  Wire& at(int from, int to) { return wires_[static_cast<size_t>(from * n_ + to)]; }
+  Wire& at(int from, int to) {
+    return wires_[static_cast<size_t>(from) * static_cast<size_t>(n_) + static_cast<size_t>(to)];
+  }
 
   int n_;
   std::mt19937_64 random_;

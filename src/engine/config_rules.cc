@@ -92,8 +92,7 @@ Config clampConfig(const Config& asked, const Host& host) noexcept {
       static_cast<uint16_t>(std::clamp<int>(c.channels, 1, std::min(kMaxLanes, host.maxChannels)));
   c.threads = static_cast<uint16_t>(
       std::clamp<int>(c.threads, 1, std::min(kMaxWorkers / c.channels, host.maxThreads)));
-  const uint64_t most =
-      host.stageBytes / (2 * kStageSlots) / static_cast<uint64_t>(c.channels * c.threads);
+  const uint64_t most = host.stageBytes / (2 * kStageSlots) / (uint64_t{c.channels} * c.threads);
   const bool staged =
       !isPlanned(c.algorithm) && c.protocol == Protocol::kSimple && c.transport == Transport::kShm;
   c.chunk = std::clamp<uint32_t>(c.chunk, 1024, std::max<uint32_t>(host.maxChunk, 1024));

@@ -101,22 +101,26 @@ class Layout {
   }
   /// The four arrays of AllToAllv of one rank, nRanks values each.
   [[nodiscard]] size_t* counts(uint32_t call, int rank) const noexcept {
-    return at<size_t>(counts_) + (static_cast<int>(call & 1) * nRanks_ + rank) * 4 * nRanks_;
+    return at<size_t>(counts_) +
+           pairIndex(static_cast<int>(call & 1), rank) * 4 * static_cast<size_t>(nRanks_);
   }
   [[nodiscard]] std::byte* small(uint32_t call, int rank) const noexcept {
-    return base_ + small_ +
-           static_cast<size_t>(static_cast<int>(call & 1) * nRanks_ + rank) * kSmallBytes;
+    return base_ + small_ + pairIndex(static_cast<int>(call & 1), rank) * kSmallBytes;
   }
   [[nodiscard]] std::byte* stage(int rank) const noexcept {
     return base_ + stage_ + static_cast<size_t>(rank) * stageBytes_;
   }
   [[nodiscard]] std::byte* mail(int from, int to) const noexcept {
-    return base_ + mail_ + static_cast<size_t>(from * nRanks_ + to) * mailBytes_;
+    return base_ + mail_ + pairIndex(from, to) * mailBytes_;
   }
   [[nodiscard]] std::byte* wires() const noexcept { return base_ + wires_; }
   [[nodiscard]] std::byte* sharedArea() const noexcept { return base_ + sharedArea_; }
 
  private:
+  /// Place of (row, column) in a table with a column for each rank.
+  [[nodiscard]] size_t pairIndex(int row, int column) const noexcept {
+    return static_cast<size_t>(row) * static_cast<size_t>(nRanks_) + static_cast<size_t>(column);
+  }
   template <class T>
   [[nodiscard]] T* at(size_t offset) const noexcept {
     return reinterpret_cast<T*>(base_ + offset);

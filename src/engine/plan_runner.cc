@@ -33,7 +33,7 @@ PlanCut cutFor(const Config& c, int rails, int widest) {
   cut.channels = c.channels;
   cut.threads = c.threads;
   cut.rails = rails;
-  const uint64_t share = c.chunk / static_cast<uint64_t>(widest * c.threads);
+  const uint64_t share = c.chunk / (static_cast<uint64_t>(widest) * c.threads);
   cut.sliceBytes = std::max(share & ~(kLine - 1), kLine);
   cut.roundBytes = cut.sliceBytes * c.threads;
   cut.layout = {c.channels * c.threads * rails, rails,

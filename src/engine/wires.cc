@@ -28,7 +28,7 @@ void runLane(void* context, int worker) noexcept {
 }  // namespace
 
 WireGeometry wireGeometry(int nRanks) noexcept {
-  const auto pairs = static_cast<size_t>(nRanks * nRanks);
+  const size_t pairs = static_cast<size_t>(nRanks) * static_cast<size_t>(nRanks);
   WireGeometry g;
   g.nRanks = nRanks;
   g.lanes = nRanks <= 8 ? 16 : nRanks <= 16 ? 8 : 2;

@@ -27,7 +27,7 @@ struct Config {
 
   friend bool operator==(const Config&, const Config&) = default;
   /// Order for maps and tie breaks only: subspace first, then channels, threads, chunk.
-  friend auto operator<=>(const Config&, const Config&) = default;
+  friend auto operator<=>(const Config&, const Config&) = default;  // NOLINT(modernize-use-nullptr)
 };
 static_assert(sizeof(Config) == 16);
 

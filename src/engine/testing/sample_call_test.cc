@@ -13,7 +13,8 @@ size_t unevenCount(const SampleCall& s, int block) {
 }
 
 size_t pairCount(const SampleCall& s, int from, int to) {
-  return s.count == 0 ? 0 : static_cast<size_t>(from * 3 + to * 5) % 4 * s.count;
+  return s.count == 0 ? 0
+                      : (static_cast<size_t>(from) * 3 + static_cast<size_t>(to) * 5) % 4 * s.count;
 }
 
 size_t sum(const std::vector<size_t>& values) {
