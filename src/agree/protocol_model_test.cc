@@ -292,7 +292,7 @@ Result explore(const Scenario& scenario, size_t maxStates) {
   return Explorer(scenario, maxStates).run();
 }
 
-Proposal change(std::vector<int> tasks, int id, bool freeze = false) {
+Proposal change(const std::vector<int>& tasks, int id, bool freeze = false) {
   Proposal p;
   p.freeze = freeze;
   for (const int t : tasks) p.tasks.push_back({taskKey(t), {{0, configOf(id)}}});
@@ -352,14 +352,24 @@ std::vector<Scenario> scenarios() {
   return all;
 }
 
+// Sanitizers make the walk ten times slower and watch each line of it, not each state: there it ends
+// after the first states of a scenario. Builds without them walk through all.
+#ifdef AUTOCCL_SANITIZED
+constexpr bool kWalksThroughAll = false;
+constexpr size_t kMostStates = 20'000;
+#else
+constexpr bool kWalksThroughAll = true;
+constexpr size_t kMostStates = 3'000'000;
+#endif
+
 TEST(ProtocolModel, NoReachableStateLetsTwoRanksRunDifferentConfigs) {
   size_t total = 0;
   for (const auto& scenario : scenarios()) {
-    const Result r = explore(scenario, 3'000'000);
+    const Result r = explore(scenario, kMostStates);
     total += r.states;
     std::printf("%9zu states %9zu steps  %s\n", r.states, r.steps, scenario.name.c_str());
     EXPECT_FALSE(r.violation) << *r.violation;
-    EXPECT_TRUE(r.complete) << scenario.name;
+    EXPECT_TRUE(r.complete || !kWalksThroughAll) << scenario.name;
     EXPECT_GT(r.commits, 0u) << scenario.name << ": no version was ever committed";
   }
   std::printf("%9zu states in all\n", total);
