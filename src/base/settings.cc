@@ -12,7 +12,8 @@
 namespace autoccl {
 namespace {
 
-const std::vector<SettingRow> kRows{
+// Never destroyed: what runs at a program's end still reads settings, to say what it has to say.
+const std::vector<SettingRow>& kRows = *new std::vector<SettingRow>{
     {"AUTOCCL_TUNE", "switch", "", "0", "0|1",
      "Tunes the collectives of this job while it runs; unset, nothing is touched. Of NCCL "
      "programs, preloading our library or naming it to NCCL is the wish, and 0 takes it back.",
