@@ -63,7 +63,15 @@ std::optional<Meeting> meetingByName(const Origin& o) {
 std::optional<Meeting> meetingOf(const Origin& o) {
   auto meeting = meetingById(o);
   if (!meeting) meeting = meetingByName(o);
-  if (meeting && o.nNodes == 1) meeting->addresses = {kLoopback};
+  if (!meeting) return meeting;
+  if (o.nNodes == 1) {
+    meeting->addresses = {kLoopback};
+  } else {  // rank 0 of a split may be on any host
+    for (std::string& host : knownHosts())
+      if (std::find(meeting->addresses.begin(), meeting->addresses.end(), host) ==
+          meeting->addresses.end())
+        meeting->addresses.push_back(std::move(host));
+  }
   return meeting;
 }
 

@@ -7,7 +7,7 @@
 namespace autoccl::testing {
 
 struct Counted {
-  bool possible = false;  // the kernel let us count
+  bool possible = false;  // the kernel and the build let us count system calls
   uint64_t allocations = 0;
   uint64_t locks = 0;
   int systemCalls = 0;
