@@ -122,7 +122,8 @@ Answer CommContext::decide(const Question& q) noexcept {
   note.taskKey = key;
   note.callIndex = ticket.index;
   note.asked = config;
-  if (wants_.load(std::memory_order_relaxed))
+  // A captured call runs when its graph does, unseen; its event belongs to no decision.
+  if (wants_.load(std::memory_order_relaxed) && !ticket.calm)
     stamps_.decided({key, ticket.index, config, q.func, q.nBytes});
   watch(key, ticket.index, config);
   const auto pair = pairOf(config);

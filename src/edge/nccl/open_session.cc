@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/error.h"
@@ -94,11 +96,30 @@ std::string nameOf(const Meeting& meeting) {
   return text.data();
 }
 
+/// Of this process in its job, by whichever launcher there is; empty where none tells.
+std::string placeInJob() {
+  for (const char* name :
+       {"AUTOCCL_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* set = std::getenv(name)) return set;
+  return "";
+}
+
+/// A unique id is another one in every run; what a crash leaves behind must be found again. The
+/// leader's place in the job and the how-manieth communicator of its size it is are the same.
+std::string journalOf(const Origin& o) {
+  static std::mutex mutex;
+  static std::map<int, int>& met = *new std::map<int, int>;
+  const std::lock_guard lock(mutex);
+  return "nccl-" + placeInJob() + "-x" + std::to_string(o.nRanks) + "-" +
+         std::to_string(met[o.nRanks]++);
+}
+
 TuningSession::Seat seatOf(const Origin& o, const Meeting& meeting, CommContext& context) {
   TuningSession::Seat seat;
   seat.rank = o.rank;
   seat.nRanks = o.nRanks;
   seat.name = nameOf(meeting);
+  if (o.rank == 0) seat.journal = journalOf(o);
   seat.sessionId = meeting.rendezvous.session;
   seat.key = meeting.rendezvous.key;
   seat.engine = "nccl";

@@ -97,7 +97,7 @@ Leader::Options leaderOptions(const TuningSession::Seat& seat) {
   options.engine = seat.engine;
   options.describeDefault = seat.describeDefault;
   options.known = profileSource();
-  const std::string path = journalPath(seat.name);
+  const std::string path = journalPath(seat.journalName());
   if (path.empty()) return options;
   removeHalfWritten(path);
   const Journal journal = readJournal(path);

@@ -129,7 +129,7 @@ class TuningSession::Impl {
     lead([&] {
       leader_->step(nowNs());
       RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), true);
-      closeJournal(seat_.name);
+      closeJournal(seat_.journalName());
     });
   }
 
@@ -146,7 +146,7 @@ class TuningSession::Impl {
   void openRecorder() noexcept {
     if (opened_ || !board_.ready()) return;
     opened_ = true;
-    const std::string journal = journalPath(seat_.name);
+    const std::string journal = journalPath(seat_.journalName());
     if (!journal.empty()) recorder_.open(flightPath(journal), seat_.rank);
   }
 

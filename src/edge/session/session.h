@@ -44,6 +44,9 @@ class TuningSession {
     int rank = 0;
     int nRanks = 1;
     std::string name;
+    /// Names the leader's journal where `name` is another one in every run; empty: name. Only the
+    /// leader needs it: other ranks that do not know it leave no flight recording.
+    std::string journal;
     uint64_t sessionId = 0;         // equal on all ranks, different for every communicator
     std::array<uint8_t, 16> key{};  // secret of the ranks
     std::string engine = "cpu";     // as the run record names it
@@ -56,6 +59,10 @@ class TuningSession {
     /// A sentence for the record on what the default is, where the engine knows more than its
     /// config tells; may be empty, and give empty ones. Rank 0's, from the agent thread.
     std::function<std::string(const Task&)> describeDefault;
+
+    [[nodiscard]] const std::string& journalName() const {
+      return journal.empty() ? name : journal;
+    }
   };
 
   /// Bytes of shared memory that a session of nRanks needs.
