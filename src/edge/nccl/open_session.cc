@@ -213,6 +213,8 @@ Opened openSession(const Origin& o, CommContext& context) noexcept {
     return opened;
   } catch (const std::exception& error) {
     logLine(autoccl::LogLevel::kWarn, std::string("no tuning of a communicator: ") + error.what());
+  } catch (...) {
+    logLine(autoccl::LogLevel::kWarn, "no tuning of a communicator: its session failed to open");
   }
   context.setGate(nullptr);
   return {nullptr, "its session could not be opened; the log says why"};

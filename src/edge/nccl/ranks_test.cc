@@ -53,7 +53,7 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
 
   Choice call(Func func, size_t bytes) {
-    const int mask = __atomic_load_n(&mask_, __ATOMIC_RELAXED);  // when the program calls
+    const bool stamped = sampled();  // as it is when the program calls
     std::vector<float> table(kAlgos * kProtos, kEntryIgnored);
     for (const Pair p : {Pair{kAlgoRing, kProtoLL}, Pair{kAlgoRing, kProtoSimple}})
       table[static_cast<size_t>(p.algo * kProtos + p.proto)] = 40;
@@ -70,8 +70,13 @@ class Rank {
                                               &c.chunk),
               Result::kSuccess);
     EXPECT_GE(c.chunk, chunkGrain(c.pair.proto));
-    if ((mask & kEventKernelCh) != 0) launch(func, bytes, c);
+    if (stamped) launch(func, bytes, c);
     return c;
+  }
+
+  /// Whether NCCL is to stamp channels just now.
+  [[nodiscard]] static bool sampled() {
+    return (__atomic_load_n(&mask_, __ATOMIC_RELAXED) & kEventKernelCh) != 0;
   }
 
  private:
@@ -182,6 +187,27 @@ TEST_F(Ranks, TwoRanksTuneAndNeverDiffer) {
 TEST_F(Ranks, EightRanksNeverDifferOverAThousandMixedCalls) {
   const auto all = run(8, 1000, 0xdef);
   for (size_t rank = 1; rank < all.size(); ++rank) EXPECT_EQ(all[rank], all[0]) << "rank " << rank;
+}
+
+TEST_F(Ranks, OnceEveryTaskHasConvergedTheMaskGoesDown) {
+  std::atomic<bool> lowered{false};
+  std::barrier step(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      Rank self(0x456, rank, 2);
+      for (int i = 0; i < 60000; ++i) {
+        step.arrive_and_wait();
+        if (lowered.load()) break;
+        if (i % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        (void)self.call(kFuncAllReduce, 1 << 20);
+        step.arrive_and_wait();
+        if (rank == 0 && i > 500 && !Rank::sampled()) lowered.store(true);
+      }
+      step.arrive_and_wait();
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(lowered.load());
 }
 
 TEST_F(Ranks, WithoutAMeetingPointEveryCallIsUntouched) {
