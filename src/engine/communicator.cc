@@ -238,6 +238,7 @@ Config Communicator::inEffect(bool asksZero) noexcept {
   Flight& f = flight_;
   Kinds kinds;
   kinds.nBytes = f.nBytes;
+  kinds.nRanks = size();
   kinds.cma = host_.cma;
   for (int r = 0; r < size(); ++r) {
     const Entry& e = layout_.entry(f.number, r).entry;

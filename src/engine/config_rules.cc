@@ -13,6 +13,7 @@ constexpr uint64_t kKiB = 1024, kMiB = kKiB * kKiB;
 constexpr uint64_t kSmallDefault = 4 * kKiB;  // up to here beside the entry, registered or not
 constexpr uint64_t kPulledDefault = kMiB;     // up to here each rank pulls what it needs
 constexpr uint64_t kStagedBelow = 32 * kKiB;  // ordinary buffers: staged, cma, then staged again
+constexpr uint64_t kStagedPair = 16 * kKiB;   // of two ranks that only copy
 constexpr uint64_t kStagedAbove = 48 * kMiB;
 constexpr uint32_t kDefaultChunk = 64 * kKiB;
 constexpr uint32_t kStagedChunk = 1024 * kKiB;  // two-shot staging hands over larger blocks
@@ -37,9 +38,11 @@ Config configInEffect(const Config& asked, Collective collective, const Kinds& k
     // Through the segment both cores of a pair work; what one root gives, the kernel copies once.
     const bool large =
         kinds.nBytes >= kStagedAbove && (!rooted(collective) || collective == Collective::kReduce);
-    const bool staged = kinds.nBytes <= kStagedBelow || large || !kinds.cma;
+    const bool pair = kinds.nRanks == 2 && !reduces(collective) && kinds.cma;
+    const bool little = kinds.nBytes <= (pair ? kStagedPair : kStagedBelow);
+    const bool staged = little || large || !kinds.cma;
     c.transport = staged ? Transport::kShm : Transport::kCma;
-    if (kinds.nBytes <= kStagedBelow) c.algorithm = Algorithm::kOneShot;
+    if (little) c.algorithm = Algorithm::kOneShot;
     if (large) c.chunk = std::max(c.chunk, kStagedChunk);
     if (!staged && !reduces(collective)) c.chunk = std::max(c.chunk, kCmaCopyChunk);
     return c;

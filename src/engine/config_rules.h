@@ -14,6 +14,7 @@ namespace autoccl {
 /// What the entries of all ranks say together.
 struct Kinds {
   uint64_t nBytes = 0;
+  int nRanks = 2;
   bool sendShared = true;  // every send buffer can be reached by load and store
   bool recvShared = true;
   bool inPlace = false;  // on some rank

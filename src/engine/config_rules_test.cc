@@ -46,6 +46,17 @@ TEST(ConfigRules, AZeroConfigTakesThePathThatAllBuffersAllow) {
   EXPECT_EQ(effect("twoshot/zero/shm", kinds, Collective::kBroadcast), "twoshot/simple/cma");
 }
 
+TEST(ConfigRules, OfTwoRanksTheKernelCopiesFromSixteenKibibytes) {
+  Kinds kinds;
+  kinds.nBytes = 20 << 10;
+  kinds.cma = true;
+  kinds.sendShared = kinds.recvShared = false;
+  EXPECT_EQ(effect("twoshot/zero/shm", kinds, Collective::kBroadcast), "twoshot/simple/cma");
+  EXPECT_EQ(effect("twoshot/zero/shm", kinds, Collective::kReduceScatter), "oneshot/simple/shm");
+  kinds.nRanks = 4;
+  EXPECT_EQ(effect("twoshot/zero/shm", kinds, Collective::kBroadcast), "oneshot/simple/shm");
+}
+
 TEST(ConfigRules, TheKernelCopiesInLargePiecesWhereNothingIsReduced) {
   Kinds kinds;
   kinds.nBytes = 1 << 20;
