@@ -15,7 +15,6 @@ namespace {
 constexpr uint64_t kAfterChange = 128;     // calls sampled after a config has changed
 constexpr uint64_t kWindow = 256;          // of a settled task's calls, that many are sampled …
 constexpr uint64_t kWindowPeriod = 16384;  // … out of these, the same ones on all ranks
-constexpr int kFirstWithStamps = 4;        // profiler version
 
 uint64_t packedChunk(Pair pair, uint32_t chunk) noexcept {
   return uint64_t{chunk} << 8 | static_cast<uint64_t>(pair.algo * kProtos + pair.proto + 1);
@@ -114,7 +113,8 @@ Answer CommContext::decide(const Question& q) noexcept {
   const uint64_t key = keyOf(task);
   book_.meet(key, q.costs);
   CallGate::Ticket ticket = gate->take(task, kUntouched);
-  ticket.calm = note.capturing || capturing_.load(std::memory_order_relaxed);
+  ticket.calm = note.capturing || (tellsOfCapture(origin_.profilerVersion) &&
+                                   capturing_.load(std::memory_order_relaxed));
   Config config = kUntouched;
   if (!gate->resolve(ticket, config)) [[unlikely]]
     return broken();
@@ -160,8 +160,8 @@ void CommContext::watch(uint64_t taskKey, uint64_t callIndex, const Config& conf
 
 void CommContext::setWants(bool wants) noexcept {
   if (wants_.exchange(wants) == wants) return;
-  const bool stamps = origin_.profilerVersion >= kFirstWithStamps;
-  if (KnownCommunicator* known = known_.load()) known->wantsTimes.store(wants && !stamps);
+  if (KnownCommunicator* known = known_.load())
+    known->wantsTimes.store(wants && !hasStamps(origin_.profilerVersion));
   if (wants) {
     stamps_.restart();
     sampling_.want();

@@ -229,6 +229,8 @@ TEST(Sampling, OneCommunicatorThatWantsEventsIsEnough) {
   EXPECT_EQ(mask, kEventColl | kEventKernelCh);
   sampling.unwant();
   EXPECT_EQ(mask, 0);
+  sampling.attach(&mask, 7);  // 2.31: capture is not learned from it
+  EXPECT_EQ(mask, 0);
   int old = 99;
   Sampling none;
   none.attach(&old, 3);

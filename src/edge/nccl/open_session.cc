@@ -80,7 +80,7 @@ std::optional<Meeting> meetingOf(const Origin& o) {
 /// How graph capture is known here: all ranks must know it alike.
 const char* captureText(const Origin& o) {
   if (o.known != nullptr) return "interposer";
-  return o.profilerVersion >= 5 ? "profiler" : "unknown";
+  return tellsOfCapture(o.profilerVersion) ? "profiler" : "unknown";
 }
 
 std::string capabilitiesOf(const Origin& o) {

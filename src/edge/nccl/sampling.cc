@@ -4,19 +4,17 @@ namespace autoccl::nccl {
 namespace {
 
 constexpr int kSampled = kEventColl | kEventKernelCh;
-constexpr int kFirstWithStamps = 4;  // of the profiler's versions
-constexpr int kFirstWithCollApi = 5;
 constexpr int kIdleWithCollApi = kEventCollApi;
 
 }  // namespace
 
 void Sampling::attach(int* mask, int profilerVersion) noexcept {
   if (mask == nullptr) return;
-  if (profilerVersion < kFirstWithStamps) {
+  if (!hasStamps(profilerVersion)) {
     __atomic_store_n(mask, 0, __ATOMIC_RELAXED);  // no GPU stamps: events would tell nothing
     return;
   }
-  idle_.store(profilerVersion >= kFirstWithCollApi ? kIdleWithCollApi : 0);
+  idle_.store(tellsOfCapture(profilerVersion) ? kIdleWithCollApi : 0);
   mask_.store(mask, std::memory_order_release);
   apply();
 }

@@ -7,10 +7,22 @@
 
 namespace autoccl::nccl {
 
+/// Whether channels' events carry the GPU's stamps.
+[[nodiscard]] constexpr bool hasStamps(int profilerVersion) noexcept {
+  return profilerVersion >= 4;
+}
+
+/// Whether a profiler of this version hears of every call that is captured into a graph: v5 and v6.
+/// From v7 on NCCL's own RAS client may change the mask behind our back, on one rank before
+/// another.
+[[nodiscard]] constexpr bool tellsOfCapture(int profilerVersion) noexcept {
+  return profilerVersion == 5 || profilerVersion == 6;
+}
+
 /// Events cost: pinned writes per channel, a polling thread, host nodes in graphs. So the mask is
 /// raised while some communicator needs samples, and lowered when none does; NCCL reads it again
-/// for every call. kEventCollApi stays where that is the only way to hear of graph capture, which
-/// all ranks must know alike.
+/// for every call. kEventCollApi stays where that is how graph capture is known (tellsOfCapture),
+/// which all ranks must know alike.
 /// HOT, any thread: one counter, one store.
 class Sampling {
  public:
