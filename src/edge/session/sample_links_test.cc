@@ -76,16 +76,22 @@ TEST(SampleLinks, BringAWorkersSamplesAndSumsToTheLeadersBoard) {
 TEST(SampleLinks, TellWorkersWhatTheLeaderDecidesAndTellItAgainOnANewConnection) {
   const uint16_t port = freePort();
   End leader(0, port);
+  Relay relay(port);
   leader.board.setSkipMask(15);
   leader.board.setReady();
-  auto worker = std::make_unique<End>(1, port);
-  EXPECT_TRUE(stepUntil({&leader, worker.get()}, [&] { return worker->board.ready(); }));
-  EXPECT_EQ(worker->board.skipMask(), 15u);
-  EXPECT_FALSE(worker->board.settled());
+  End worker(1, relay.port());
+  EXPECT_TRUE(stepUntil({&leader, &worker}, [&] { return worker.board.ready(); }));
+  EXPECT_EQ(worker.board.skipMask(), 15u);
+  EXPECT_FALSE(worker.board.settled());
   leader.board.setSettled(true);
-  leader.board.setSkipMask(0);
-  EXPECT_TRUE(stepUntil({&leader, worker.get()}, [&] { return worker->board.settled(); }));
-  EXPECT_EQ(worker->board.skipMask(), 0u);
+  EXPECT_TRUE(stepUntil({&leader, &worker}, [&] { return worker.board.settled(); }));
+  relay.cut(true);
+  EXPECT_TRUE(stepUntil({&leader, &worker}, [&] {
+    return !worker.events.empty() && worker.events.back().kind == LinkEvent::Kind::kDown;
+  }));
+  worker.board.setSkipMask(0);
+  relay.cut(false);
+  EXPECT_TRUE(stepUntil({&leader, &worker}, [&] { return worker.board.skipMask() == 15u; }));
 }
 
 TEST(SampleLinks, CountWhatARingCannotHoldAndWhatALostConnectionSwallows) {
