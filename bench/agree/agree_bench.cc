@@ -1,10 +1,15 @@
-// What one call pays for its config: take and resolve, for tables of several sizes.
+// What one call pays for its config: take and resolve, for tables of several sizes; and with it
+// for being measured: two clock readings and a report.
 #include <benchmark/benchmark.h>
 
 #include <vector>
 
 #include "agree/agreement.h"
+#include "agree/link.h"
 #include "agree/table.h"
+#include "base/clock.h"
+#include "edge/session/session_gate.h"
+#include "edge/session/session_memory.h"
 
 namespace {
 
@@ -40,6 +45,35 @@ void takeAndResolve(benchmark::State& state) {
   }
 }
 BENCHMARK(takeAndResolve)->ArgsProduct({{1, 64, 1000}, {0, 1, 64}});
+
+/// range(0): whether an agent empties the ring, as it does; a full ring costs less.
+void gatedCall(benchmark::State& state) {
+  SessionMemory memory(std::nullopt, 1);
+  SampleBoard board(memory.board(), 1);
+  Agreement agreement({}, nullptr);
+  FlightRecorder recorder;
+  SessionGate gate(agreement, board, recorder, 0);
+  const Task task = taskOf(0);
+  CallSample sample;
+  int64_t calls = 0;
+  for (auto _ : state) {
+    CallRecord record;
+    record.taskKey = keyOf(task);
+    record.arrivedNs = nowNs();
+    const auto ticket = gate.take(task, record.asked);
+    benchmark::DoNotOptimize(gate.resolve(ticket, record.asked));
+    record.callIndex = ticket.index;
+    record.inEffect = record.asked;
+    record.finishedNs = nowNs();
+    gate.report(record);
+    if (state.range(0) == 0 || ++calls % 1024 != 0) continue;
+    state.PauseTiming();
+    while (board.of(0).samples.pop(sample)) {
+    }
+    state.ResumeTiming();
+  }
+}
+BENCHMARK(gatedCall)->Arg(0)->Arg(1);
 
 }  // namespace
 

@@ -26,7 +26,7 @@ namespace autoccl {
 /// Joining. open() waits for nobody. Until all ranks have joined and their digests agree every call
 /// runs its fallback; where a rank has not come within AUTOCCL_INIT_TIMEOUT, tuning stays off and
 /// one line in the log names it.
-/// Cost. A call pays one look-up, two clock reads and one ring push; see bench/gate.
+/// Cost. A call pays one look-up, two clock reads and one ring push; see bench/agree.
 /// Errors. Never fails the program: what goes wrong switches tuning off and is noted in the record.
 class TuningSession {
  public:
