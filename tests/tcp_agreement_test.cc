@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "shell.h"
 #include "store/file.h"
 #include "store/run_record.h"
 
@@ -44,16 +44,11 @@ class TcpAgreement : public ::testing::Test {
   }
   [[nodiscard]] std::string file(const std::string& name) const { return folder_ / name; }
 
-  /// `autoccl run` of the looper; its exit status, and all that was written in `output`.
-  int run(const std::string& options, const std::string& looper, std::string& output) const {
-    const std::string command = "cd " + folder_.string() + " && timeout 120 " + kBin +
-                                "/autoccl run --json record.json " + options + " -- " + kBin +
-                                "/looper " + looper + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    std::array<char, 4096> part{};
-    while (const size_t n = fread(part.data(), 1, part.size(), pipe)) output.append(part.data(), n);
-    const int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  /// `autoccl run` of the looper.
+  [[nodiscard]] Ended run(const std::string& options, const std::string& looper) const {
+    return shell("cd " + folder_.string() + " && timeout 120 " + kBin +
+                 "/autoccl run --no-profile --json record.json " + options + " -- " + kBin +
+                 "/looper " + looper);
   }
 
   /// One rank of a job that nobody launches: nobody ends the others when one dies.
@@ -128,12 +123,11 @@ std::multiset<std::string> wordsAfter(const std::string& text, const std::string
 }
 
 TEST_F(TcpAgreement, AJobOfThreeRanksIsTunedAndAllRanksRanTheSameConfigs) {
-  std::string output;
-  ASSERT_EQ(run("-n 3 --budget 100", "--bytes 65536 --seconds 60 --until-tuned", output), 0)
-      << output;
-  const auto digests = wordsAfter(output, "digest ");
-  EXPECT_EQ(digests.size(), 3u) << output;
-  EXPECT_EQ(digests.count(digests.empty() ? "" : *digests.begin()), 3u) << output;
+  const Ended ended = run("-n 3 --budget 100", "--bytes 65536 --seconds 60 --until-tuned");
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  const auto digests = wordsAfter(ended.output, "digest ");
+  EXPECT_EQ(digests.size(), 3u) << ended.output;
+  EXPECT_EQ(digests.count(digests.empty() ? "" : *digests.begin()), 3u) << ended.output;
   const RunRecord r = readRunRecord(readWholeFile(file("record.json")).value_or(""), "record");
   ASSERT_FALSE(r.tasks.empty());
   EXPECT_FALSE(r.tasks[0].history.empty()) << "trials ran and were measured on all ranks";

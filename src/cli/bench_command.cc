@@ -1,9 +1,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <ctime>
 #include <memory>
 
+#include "base/date.h"
 #include "cli/bench_options.h"
 #include "cli/bench_output.h"
 #include "cli/bench_plot.h"
@@ -33,15 +33,6 @@ struct Options {
   std::string svg;
   bool quiet = false;
 };
-
-std::string dateNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 /// One line on the terminal that tells what is being done, rewritten in place.
 class Doing {
@@ -78,7 +69,7 @@ void run(const Options& options) {
   const bench::BenchResult result = runBench(plan, listener);
   print(table.foot(result));
   if (!options.json.empty())
-    writeJson(benchDocument(plan, result, machine, dateNow()), options.json);
+    writeJson(benchDocument(plan, result, machine, isoDate()), options.json);
   if (!options.svg.empty()) writeText(benchSvg(result), options.svg);
   for (const bench::BenchRow& row : result.rows)
     if (row.own && row.wrong > 0) throw ExitWith{kFailed};

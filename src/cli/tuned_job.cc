@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
+#include "base/date.h"
 #include "base/error.h"
 #include "base/settings.h"
 #include "cli/progress.h"
@@ -50,15 +50,6 @@ std::optional<std::string> fromEnvironment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
-}
-
-std::string now() {
-  const std::time_t t = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&t, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -165,7 +156,7 @@ class TunedJob {
     if (!options_.tune) notes_.emplace_back("tuning was off");
     if (record.machine.empty()) record.machine = fingerprint_;
     if (record.machineText.empty()) record.machineText = toText(machine_);
-    if (record.date.empty()) record.date = now();
+    if (record.date.empty()) record.date = isoDate();
     if (record.library.empty()) record.library = "autoccl " AUTOCCL_VERSION;
     record.command = options_.shown.empty() ? joined(options_.words) : options_.shown;
     record.state = end.status == 0 ? "finished" : "failed";

@@ -1,10 +1,10 @@
 #include "edge/session/record_book.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "store/file.h"
@@ -12,15 +12,6 @@
 
 namespace autoccl {
 namespace {
-
-std::string isoDate() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 std::string resultPath() {
   std::string path = settingText("AUTOCCL_RESULT");
