@@ -127,11 +127,12 @@ std::vector<Point> Beliefs::promising(size_t subspace, size_t count, double opti
   if (optimism > 0)
     for (auto& [value, p] : order) value -= optimism * smooth_[subspace].sd(p->at);
   std::stable_sort(order.begin(), order.end(), byValue);
-  for (const auto& [value, p] : order) {
+  for (const auto& entry : order) {
     if (chosen.size() >= count) break;
-    if (ledger_.of(grid_.config(*p)).failed) continue;
-    if (std::all_of(chosen.begin(), chosen.end(), [&](const Point& q) { return apart(*p, q); }))
-      chosen.push_back(*p);
+    const Point& p = *entry.second;
+    if (ledger_.of(grid_.config(p)).failed) continue;
+    if (std::all_of(chosen.begin(), chosen.end(), [&](const Point& q) { return apart(p, q); }))
+      chosen.push_back(p);
   }
   return chosen;
 }

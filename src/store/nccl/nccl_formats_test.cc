@@ -181,8 +181,8 @@ TEST(NcclRules, WhatTheExampleReaderTakesInSilenceIsRefusedByLine) {
       {"allreduce,0,18446744073709551616,tree,ll,1,-1,-1", "max_bytes is"},
       {"allreduce,0,1,tree,ll,1,-1,-1,-1,-1,7", "has 11 fields"}};
   for (const auto& [line, reason] : cases) {
-    const std::string said =
-        refusal([&] { return readRules(std::string("\n") + line + "\n", "r.csv"); });
+    const std::string text = std::string("\n") + line + "\n";
+    const std::string said = refusal([&] { return readRules(text, "r.csv"); });
     EXPECT_TRUE(said.starts_with("r.csv:2: ")) << line << " gave " << said;
     EXPECT_TRUE(contains(said, reason)) << line << " gave " << said;
   }
