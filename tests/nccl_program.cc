@@ -2,11 +2,15 @@
 //   nccl_program -n RANKS [--hosts H] [--calls N] [--seed S] [--sizes BYTES,…] [--kinds
 //   ar,ag,rs,bc,rd]
 //     [--group K] [--split] [--nonblocking] [--abort] [--pause-us U] [--seconds T]
-//     [--simulate-on R] [--fail-on R] [--kill R --kill-at CALL] [--expect-error]
+//     [--simulate-on R] [--fail-on R] [--cut-links R] [--kill R --kill-at CALL] [--expect-error]
+//     [--capture] [--env-of R NAME=VALUE]…
+// --cut-links shuts the process's TCP connections half-way; --capture replays every tenth call as a
+// graph; --env-of sets a variable for one rank, or unsets it (NAME=).
 // Under a launcher that sets RANK and WORLD_SIZE it is one rank (the id's file: NCCL_PROGRAM_ID).
 // Each rank prints "rank R calls C wrong W digest D choices X"; X comes from the double and is "-"
 // with another library. Exit 0; 1 on a wrong result or an error; 3 on an error that was expected.
 #include <dlfcn.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -31,16 +35,16 @@ using autoccl::testing::must;
 using autoccl::testing::Place;
 
 struct Options {
-  int ranks = 2, hosts = 1;
+  autoccl::testing::Crew crew;
   long calls = 100;
   unsigned seed = 1;
   std::vector<size_t> sizes{1024, 16384, 65536, 262144};
   std::string kinds = "ar,ag,rs,bc,rd";
   int group = 0;
-  bool split = false, nonblocking = false, abort = false, expectError = false;
+  bool split = false, nonblocking = false, abort = false, expectError = false, capture = false;
   int pauseUs = 0;
   double seconds = 0;
-  int simulateOn = -1, failOn = -1, kill = -1;
+  int simulateOn = -1, failOn = -1, cutLinks = -1;
   long killAt = 20;
 };
 
@@ -61,9 +65,9 @@ Options parse(int argc, char** argv) {
     const auto value = [&] { return i + 1 < argc ? argv[++i] : "0"; };
     const auto number = [&] { return std::atoi(value()); };
     if (word == "-n")
-      o.ranks = number();
+      o.crew.nRanks = number();
     else if (word == "--hosts")
-      o.hosts = number();
+      o.crew.hosts = number();
     else if (word == "--calls")
       o.calls = number();
     else if (word == "--seed")
@@ -88,8 +92,17 @@ Options parse(int argc, char** argv) {
       o.simulateOn = number();
     else if (word == "--fail-on")
       o.failOn = number();
-    else if (word == "--kill")
-      o.kill = number();
+    else if (word == "--cut-links")
+      o.cutLinks = number();
+    else if (word == "--capture")
+      o.capture = true;
+    else if (word == "--env-of") {
+      const int rank = number();
+      const std::string text = value();
+      const size_t equals = std::min(text.find('='), text.size() - 1);
+      o.crew.variables.push_back({rank, text.substr(0, equals), text.substr(equals + 1)});
+    } else if (word == "--kill")
+      o.crew.expected = number();
     else if (word == "--kill-at")
       o.killAt = number();
     else if (word == "--sizes") {
@@ -101,6 +114,19 @@ Options parse(int argc, char** argv) {
     }
   }
   return o;
+}
+
+/// Shuts every TCP connection of this process, as a broken network would; how many.
+int cutConnections() {
+  int cut = 0;
+  for (int fd = 3; fd < 1024; ++fd) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+        (address.ss_family == AF_INET || address.ss_family == AF_INET6))
+      cut += shutdown(fd, SHUT_RDWR) == 0 ? 1 : 0;
+  }
+  return cut;
 }
 
 /// One rank at work.
@@ -168,9 +194,11 @@ class Worker {
 
   /// Trouble that the options ask for.
   void disturb(long call) {
-    if (o_.kill == place_.rank && call == o_.killAt) std::raise(SIGKILL);
+    if (o_.crew.expected == place_.rank && call == o_.killAt) std::raise(SIGKILL);
     if (o_.pauseUs > 0) usleep(static_cast<useconds_t>(o_.pauseUs));
     if (call != o_.calls / 2) return;
+    if (o_.cutLinks == place_.rank)
+      std::printf("rank %d cut %d connections\n", place_.rank, cutConnections());
     DeviceBuffer some(4096);
     if (o_.simulateOn == place_.rank) {
       ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -213,11 +241,28 @@ class Worker {
     for (size_t i = 0; i < sends; ++i) values[i] = input(rank_, i, c.salt);
     c.send->write(values);
     if (c.kind == "ag" || c.kind == "rs") c.count = part;
-    check(call_(c), c.kind.c_str());
+    if (o_.capture && call % 10 == 9)
+      replay(c);
+    else
+      check(enqueue(c), c.kind.c_str());
     return c;
   }
 
-  ncclResult_t call_(const Issued& c) {
+  /// The call as a graph, launched twice: the result is the same, since no call is in place.
+  void replay(const Issued& c) {
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    must(driver().cuStreamBeginCapture_v2(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), "capture");
+    check(enqueue(c), c.kind.c_str());
+    must(driver().cuStreamEndCapture(stream_, &graph), "end of capture");
+    must(driver().cuGraphInstantiateWithFlags(&exec, graph, 0), "graph");
+    for (int i = 0; i < 2; ++i) must(driver().cuGraphLaunch(exec, stream_), "launch");
+    must(driver().cuStreamSynchronize(stream_), "stream");
+    must(driver().cuGraphExecDestroy(exec), "graph");
+    must(driver().cuGraphDestroy(graph), "graph");
+  }
+
+  ncclResult_t enqueue(const Issued& c) {
     void *send = c.send->data(), *recv = c.recv->data();
     if (c.kind == "ag") return ncclAllGather(send, recv, c.count, ncclFloat32, comm_, stream_);
     if (c.kind == "rs")
@@ -316,7 +361,7 @@ int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   Place place;
   if (!autoccl::testing::placeFromEnvironment(place))
-    return autoccl::testing::startRanks(options.ranks, options.hosts, options.kill, argv);
+    return autoccl::testing::startRanks(options.crew, argv);
   if (!driver().found) {
     std::fprintf(stderr, "nccl_program: no CUDA driver\n");
     return 1;

@@ -166,7 +166,9 @@ NCCL_DOUBLE_API(ncclResult_t, CommAbort, ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
   comm->abortFlag = true;
   if (comm->job.joinable()) comm->job.join();
-  if (comm->engine) comm->engine->abort();
+  // The engine breaks on all ranks where NCCL would leave the others waiting; with nothing under
+  // way nobody is left waiting.
+  if (comm->engine && comm->underWay > 0) comm->engine->abort();
   comm->drain();
   delete comm;
   return ncclSuccess;

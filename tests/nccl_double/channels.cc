@@ -74,7 +74,7 @@ ChunkBounds chunkFor(const Machine& m, const Limits& limits, Func func, int algo
 
 ChannelShares::ChannelShares(size_t minTraffic, size_t traffic, int asked, int maxChannels)
     : minTraffic_(minTraffic),
-      share_(std::max(minTraffic, traffic / static_cast<size_t>(std::max(asked, 1)))),
+      share_(std::max(minTraffic, traffic / static_cast<size_t>(asked))),
       maxChannels_(maxChannels) {}
 
 Part ChannelShares::take(size_t count, size_t elementBytes, size_t trafficPerByte) {

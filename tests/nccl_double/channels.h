@@ -45,7 +45,8 @@ struct Part {
 };
 class ChannelShares {
  public:
-  /// traffic: bytes of all collectives; asked: their channels added up, at least 1.
+  /// traffic: bytes of all collectives; asked: their channels added up, not 0. A negative number
+  /// counts as very many.
   ChannelShares(size_t minTraffic, size_t traffic, int asked, int maxChannels);
   Part take(size_t count, size_t elementBytes, size_t trafficPerByte);
 

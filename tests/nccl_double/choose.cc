@@ -37,13 +37,13 @@ struct Pair {
 /// and still are -1 never take part.
 Pair smallest(const CostTable& table, const CostTable& given) {
   const bool any = release().choice == Choice::kSmallestEver;
-  Pair best;
+  Pair best{-1, -1, release().slowestUs};
   for (int a = 0; a < release().algorithms; ++a)
     for (int p = 0; p < kProtos; ++p) {
       const float us = table[a][p];
       if (given[a][p] == kEntryIgnored && us == kEntryIgnored) continue;
       if (!any && !(us >= 0)) continue;
-      if (best.algo < 0 || us < best.us) best = {a, p, us};
+      if (us < best.us) best = {a, p, us};
     }
   return best;
 }
@@ -253,7 +253,6 @@ ncclResult_t layAll(ncclComm& comm) {
   const auto minTraffic = static_cast<size_t>(release().minTrafficBytes);
   for (const CollTask& t : comm.tasks) {
     if (isCollnet(comm, t)) continue;
-    if (t.nMaxChannels < 0) crash(comm, SIGSEGV, "crash: fewer than no channels");
     if (t.nMaxChannels == 0) crash(comm, SIGFPE, "crash: traffic divided by no channels");
     Kind& kind = kinds[kindOf(t)];
     kind.traffic += std::max(minTraffic, t.traffic * (t.proto == kProtoLL ? 4 : 1));

@@ -66,6 +66,9 @@ class DeviceBuffer {
   template <class T>
   void write(const std::vector<T>& from) {
     must(driver().cuMemcpyHtoD_v2(address_, from.data(), from.size() * sizeof(T)), "copy");
+    // The copy out of pageable memory may still be on its way when the call returns, and a stream
+    // of its own would not wait for it.
+    must(driver().cuStreamSynchronize(nullptr), "copy");
   }
   template <class T>
   [[nodiscard]] std::vector<T> read(size_t count) const {

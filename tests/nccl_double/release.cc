@@ -1,6 +1,7 @@
 #include "tests/nccl_double/release.h"
 
 #include <cstdlib>
+#include <limits>
 
 namespace autoccl::nccl_double {
 namespace {
@@ -50,6 +51,7 @@ Release releaseOf(int version) {
   r.staticPlugin = version >= 22200;
   r.bareNamesOnly = version >= 22602 && version < 22705;
   r.choice = choiceOf(version);
+  r.slowestUs = version < 22900 ? 3.6e9F : std::numeric_limits<float>::max();
   r.algorithms = version < 22300 ? 6 : 7;
   r.maxChannels = version < 22500 ? 32 : 64;
   r.minTrafficBytes = minTrafficOf(version);

@@ -22,6 +22,7 @@ struct Release {
   bool staticPlugin = false;             // STATIC_PLUGIN means dlopen(NULL) (2.22+)
   bool bareNamesOnly = false;            // 2.26.2-2.27.3: no absolute path, no STATIC_PLUGIN
   Choice choice = Choice::kSmallest;
+  float slowestUs = 0;          // entries from here on are never chosen
   int algorithms = 7;           // rows of the cost table: 6 up to 2.22
   int maxChannels = 64;         // 32 up to 2.24
   int minTrafficBytes = 0;      // per channel; 0: channels are not divided by traffic (before 2.22)

@@ -89,8 +89,14 @@ void negative(Rank& r) {
 void notANumber(Rank& r) {
   removedBy(r, std::numeric_limits<float>::quiet_NaN(), false);
 }
+void hugeOut(Rank& r) {
+  removedBy(r, 1e30F, false);
+}
 void hugeStays(Rank& r) {
   removedBy(r, 1e30F, true);
+}
+void largeStays(Rank& r) {
+  removedBy(r, 1e9F, true);
 }
 
 void hugeLoses(Rank& r) {
@@ -209,11 +215,22 @@ std::vector<Case> choiceCases() {
        .run = minusOneWins,
        .ranks = 2,
        .since = 23102},
-      {.id = "huge-stays",
-       .sentence = "An entry set to 1e30 stays possible",
-       .run = hugeStays,
+      {.id = "large-stays",
+       .sentence = "An entry set to 1e9 stays possible",
+       .run = largeStays,
        .ranks = 2,
        .since = 22200},
+      {.id = "huge-out",
+       .sentence = "Up to 2.28 an entry of 3.6e9 or more is never chosen, even alone",
+       .run = hugeOut,
+       .ranks = 2,
+       .since = 22200,
+       .until = 22899},
+      {.id = "huge-stays",
+       .sentence = "Since 2.29 an entry set to 1e30 stays possible",
+       .run = hugeStays,
+       .ranks = 2,
+       .since = 22900},
       {.id = "huge-loses",
        .sentence = "An entry set to 1e30 loses against any other",
        .run = hugeLoses,

@@ -93,6 +93,19 @@ void smallTakesFew(Rank& r) {
   r.finish();
 }
 
+void channelsNegative(Rank& r) {
+  Config config = NCCL_CONFIG_INITIALIZER;
+  config.minCTAs = config.maxCTAs = 8;
+  r.begin(&config);
+  force(r, kAlgoRing, kProtoSimple);
+  r.recorder().channels = -3;
+  const auto least = static_cast<size_t>(releaseOf(r.version()).minTrafficBytes);
+  const ncclResult_t result = r.allReduce(2 * least);
+  r.expect(result == ncclSuccess && channelsRun(r) == 4, "asked -3: answer %d, ran %d", result,
+           channelsRun(r));
+  r.finish();
+}
+
 void minAlone(Rank& r) {
   Config config = NCCL_CONFIG_INITIALIZER;
   config.minCTAs = 4;
@@ -200,6 +213,12 @@ std::vector<Case> parameterCases() {
       {.id = "channels-small",
        .sentence = "Each channel gets at least 16 KiB of traffic (2.29: 32)",
        .run = smallTakesFew,
+       .ranks = 2,
+       .since = 22700,
+       .until = 23101},
+      {.id = "channels-negative",
+       .sentence = "A negative number of channels counts as very many (up to 2.30)",
+       .run = channelsNegative,
        .ranks = 2,
        .since = 22700,
        .until = 23101},

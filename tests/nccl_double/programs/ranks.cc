@@ -19,13 +19,21 @@ int number(std::initializer_list<const char*> names, int fallback) {
   return fallback;
 }
 
-void enter(int rank, int nRanks, int hosts, const std::string& idFile) {
+void enter(int rank, const Crew& crew, const std::string& idFile) {
+  const int nRanks = crew.nRanks, hosts = crew.hosts;
   const int perHost = (nRanks + hosts - 1) / hosts;
   setenv("RANK", std::to_string(rank).c_str(), 1);
   setenv("WORLD_SIZE", std::to_string(nRanks).c_str(), 1);
   setenv("LOCAL_RANK", std::to_string(rank % perHost).c_str(), 1);
   if (hosts > 1) setenv("NCCL_HOSTID", ("host" + std::to_string(rank / perHost)).c_str(), 1);
   setenv("NCCL_PROGRAM_ID", idFile.c_str(), 1);
+  for (const Crew::Variable& v : crew.variables) {
+    if (v.rank != rank) continue;
+    if (v.value.empty())
+      unsetenv(v.name.c_str());
+    else
+      setenv(v.name.c_str(), v.value.c_str(), 1);
+  }
 }
 
 }  // namespace
@@ -39,26 +47,26 @@ bool placeFromEnvironment(Place& place) {
   return place.rank >= 0;
 }
 
-int startRanks(int nRanks, int hosts, int expected, char** argv) {
+int startRanks(const Crew& crew, char** argv) {
   char folder[] = "/tmp/nccl-program-XXXXXX";
   if (mkdtemp(folder) == nullptr) return 1;
   const std::string idFile = std::string(folder) + "/id";
   std::vector<pid_t> processes;
-  for (int r = 0; r < nRanks; ++r) {
+  for (int r = 0; r < crew.nRanks; ++r) {
     const pid_t pid = fork();
     if (pid == 0) {
-      enter(r, nRanks, hosts, idFile);
+      enter(r, crew, idFile);
       execv("/proc/self/exe", argv);
       _exit(127);
     }
     processes.push_back(pid);
   }
   int worst = 0;
-  for (int r = 0; r < nRanks; ++r) {
+  for (int r = 0; r < crew.nRanks; ++r) {
     int status = 0;
     waitpid(processes[static_cast<size_t>(r)], &status, 0);
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (r != expected) worst = std::max(worst, code);
+    if (r != crew.expected) worst = std::max(worst, code);
   }
   for (int n = 0; n < 16; ++n) unlink((idFile + std::to_string(n)).c_str());
   rmdir(folder);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/nccl_double/nccl.h"
 
@@ -19,11 +20,20 @@ struct Place {
 /// False: no launcher.
 [[nodiscard]] bool placeFromEnvironment(Place& place);
 
-/// Starts this program `nRanks` times with the same arguments, on `hosts` pretended hosts (each its
-/// own NCCL_HOSTID, devices counted within it), waits for all, and returns the worst status. A rank
-/// that a signal ended counts as 128 + signal; `expected` names a rank whose end does not count, or
-/// is -1.
-[[nodiscard]] int startRanks(int nRanks, int hosts, int expected, char** argv);
+/// How a program starts itself as ranks.
+struct Crew {
+  int nRanks = 2;
+  int hosts = 1;      // pretended ones: each its own NCCL_HOSTID, devices counted within it
+  int expected = -1;  // a rank whose end does not count
+  struct Variable {   // of one rank alone; an empty value unsets it
+    int rank;
+    std::string name, value;
+  };
+  std::vector<Variable> variables;
+};
+/// Starts the program once per rank with the same arguments, waits for all, and returns the worst
+/// status. A rank that a signal ended counts as 128 + signal.
+[[nodiscard]] int startRanks(const Crew& crew, char** argv);
 
 /// The id of the n-th communicator of the program, made by rank 0. Waits for it.
 [[nodiscard]] ncclUniqueId sharedId(const Place& place, int number,
