@@ -352,8 +352,8 @@ std::vector<Scenario> scenarios() {
   return all;
 }
 
-// Sanitizers make the walk ten times slower and watch each line of it, not each state: there it ends
-// after the first states of a scenario. Builds without them walk through all.
+// Sanitizers make the walk ten times slower and watch each line of it, not each state: there it
+// ends after the first states of a scenario. Builds without them walk through all.
 #ifdef AUTOCCL_SANITIZED
 constexpr bool kWalksThroughAll = false;
 constexpr size_t kMostStates = 20'000;
