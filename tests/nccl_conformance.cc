@@ -183,7 +183,7 @@ Verdict run(const Options& o, const Case& c) {
   const fs::path folder = name;
   std::vector<pid_t> ranks;
   for (int r = 0; r < c.ranks; ++r) ranks.push_back(startRank(o, c, r, folder));
-  const double seconds = c.end == End::kHangs ? std::min(o.seconds, 10.0) : o.seconds;
+  const double seconds = c.end == End::kHangs ? std::min(o.seconds, 5.0) : o.seconds;
   const Verdict verdict = judge(c, folder, awaitRanks(ranks, seconds));
   fs::remove_all(folder);
   return verdict;
