@@ -16,14 +16,13 @@ constexpr const char* kFooter =
     "With -n, starts N ranks on this host, each on its own cores, and ends them all when one "
     "fails.\n"
     "Without -n, starts CMD once: a launcher (autoccl run -- mpirun -np 8 ./train) or, under one,\n"
-    "a rank (mpirun -np 8 autoccl run -- ./train).\n"
+    "a rank (mpirun -np 8 autoccl run -- ./train). NCCL programs: autoccl run -- torchrun ….\n"
     "Exit status: the job's, that is the first failing rank's, or 128 + its signal; 2 for bad "
     "usage.\n"
     "The table goes to stderr, so that stdout is the program's own.";
 
 struct Options {
   TunedJobOptions job;
-  std::string engine = "cpu";
   std::string json, report;
   bool noTune = false, noProfile = false, noPin = false;
   std::shared_ptr<Variables> settings;
@@ -50,8 +49,11 @@ void addJobOptions(CLI::App& app, Options& o) {
   app.add_option("-n,--ranks", o.job.nRanks, "Ranks to start on this host.")
       ->check(CLI::Range(1, kMaxRanks))
       ->type_name("N");
-  app.add_option("--engine", o.engine, "What carries the collectives out. Allowed: cpu.")
-      ->check(CLI::IsMember({"cpu"}))
+  app.add_option("--engine", o.job.engine,
+                 "What carries the collectives out: our own library on host memory (cpu) or the "
+                 "program's NCCL, into which our library is preloaded (nccl). Default: auto, nccl "
+                 "where CMD names libnccl or this host has a GPU. Allowed: auto|cpu|nccl.")
+      ->check(CLI::IsMember({"auto", "cpu", "nccl"}))
       ->type_name("WORD");
   app.add_option("--timeout", o.job.timeoutSeconds, "Ends the job after this many seconds.")
       ->check(CLI::Range(0.001, 1e9))
@@ -66,6 +68,7 @@ void addJobOptions(CLI::App& app, Options& o) {
 
 void addRun(CLI::App& app) {
   const auto o = std::make_shared<Options>();
+  o->job.engine = "auto";
   addJobOptions(app, *o);
   app.add_option("--profile", o->job.profile,
                  "What earlier runs learned: read at start, saved at the end. Default: this "

@@ -123,6 +123,20 @@ TEST(Job, AProgramThatCannotRunIsBadUsage) {
   }
 }
 
+TEST(Job, RecordsOfLeadersInSeveralProcessesAreJoined) {
+  const TestFolder folder;
+  const std::string record = folder / "sample.json";
+  replaceFile(record, leadersRecord(), Durable::kNo);
+  const size_t tasks = sampleRecord().tasks.size();
+  const std::string script = "cp " + record + " $AUTOCCL_RESULT; cp " + record +
+                             " $AUTOCCL_RESULT.3; cp " + record + " $AUTOCCL_RESULT.old";
+  const Output out = runAutoccl({"run", "-q", "--engine", "cpu", "--no-profile", "--json",
+                                 folder / "out.json", "--", "sh", "-c", script});
+  ASSERT_EQ(out.status, 0) << out.err;
+  const RunRecord joined = readRunRecord(*readWholeFile(folder / "out.json"), "out.json");
+  EXPECT_EQ(joined.tasks.size(), 2 * tasks);
+}
+
 TEST(Job, LinesOfManyRanksComeOutWhole) {
   const Output out =
       runAutoccl({"run", "-n", "4", "-q", "--no-profile", "--prefix", "--", "sh", "-c",

@@ -10,7 +10,9 @@
 
 #include "base/date.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/settings.h"
+#include "cli/nccl_job.h"
 #include "cli/progress.h"
 #include "cli/settings_command.h"
 #include "store/file.h"
@@ -58,6 +60,13 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+constexpr const char* kNoRecord =
+    "nothing was tuned: no communicator of two or more ranks was made, or the leader runs on "
+    "another host (then set AUTOCCL_RESULT to a shared file)";
+constexpr const char* kNoRecordOfNccl =
+    "nothing was tuned: no NCCL communicator of two or more ranks called a collective; "
+    "AUTOCCL_LOG=info says what each process saw, and autoccl doctor what this NCCL allows";
+
 class TunedJob {
  public:
   explicit TunedJob(const TunedJobOptions& options)
@@ -71,10 +80,11 @@ class TunedJob {
     journalPath_ =
         fromEnvironment("AUTOCCL_JOURNAL")
             .value_or(profilePath_.empty() ? folder_ / "journal" : profilePath_ + ".journal");
+    chooseEngine();
   }
 
   TunedJobResult run() {
-    unlink(resultPath_.c_str());
+    for (const std::string& old : recordFiles()) unlink(old.c_str());
     JobOptions job;
     job.timeoutSeconds = options_.timeoutSeconds;
     job.captured = options_.nRanks > 0;
@@ -92,6 +102,22 @@ class TunedJob {
 
  private:
   [[nodiscard]] bool leads() const { return !launched_ || launched_->rank == 0; }
+
+  void chooseEngine() {
+    const NcclGuess guess = options_.engine == "auto" ? guessNccl(options_.words, hostHasGpu())
+                                                      : NcclGuess{options_.engine == "nccl", ""};
+    if (!guess.preload || !options_.tune) return;
+    try {
+      engineVariables_ = ncclVariables(ncclLibraryPath(), folder_ / "", fromEnvironment);
+    } catch (const Error& error) {
+      if (options_.engine == "nccl") throw;
+      notes_.push_back("NCCL is not tuned, although " + guess.reason + ": " + error.what());
+      return;
+    }
+    preloads_ = true;
+    for (const std::string& warning : ncclWarnings(fromEnvironment))
+      logLine(LogLevel::kWarn, warning);
+  }
 
   void openProfile() {
     profilePath_ = options_.profile;
@@ -116,6 +142,7 @@ class TunedJob {
                 {"AUTOCCL_JOURNAL", journalPath_},
                 {"AUTOCCL_CORES", std::to_string(std::max(1, machine_.cores))},
                 {"AUTOCCL_PROFILE", profileUsable_ ? profilePath_ : ""}};
+    v.insert(v.end(), engineVariables_.begin(), engineVariables_.end());
     v.insert(v.end(), options_.settings.begin(), options_.settings.end());
     return v;
   }
@@ -140,16 +167,41 @@ class TunedJob {
     return commands;
   }
 
+  /// Where leaders write: rank 0 of the job into the result file, others into "<file>.<rank>".
+  [[nodiscard]] std::vector<std::string> recordFiles() const {
+    const std::filesystem::path path = std::filesystem::absolute(resultPath_);
+    const std::string stem = path.filename().string() + ".";
+    std::vector<std::string> files;
+    std::error_code none;
+    if (std::filesystem::exists(path, none)) files.push_back(path);
+    for (const auto& file : std::filesystem::directory_iterator(path.parent_path(), none)) {
+      const std::string name = file.path().filename();
+      if (name.starts_with(stem) && name.size() > stem.size() &&
+          name.find_first_not_of("0123456789", stem.size()) == std::string::npos)
+        files.push_back(file.path());
+    }
+    return files;
+  }
+
+  /// False where no leader has written.
+  bool readRecords(RunRecord& whole) const {
+    bool found = false;
+    for (const std::string& file : recordFiles()) {
+      RunRecord part = readRunRecord(readWholeFile(file).value_or(""), file);
+      if (found)
+        joinRecords(whole, part);
+      else
+        whole = std::move(part);
+      found = true;
+    }
+    return found;
+  }
+
   [[nodiscard]] RunRecord recordAfter(const JobEnd& end) {
     RunRecord record;
     try {
-      if (const auto text = readWholeFile(resultPath_)) {
-        record = readRunRecord(*text, resultPath_);
-      } else if (options_.tune && leads()) {
-        notes_.push_back(
-            "nothing was tuned: no communicator of two or more ranks was made, or the "
-            "leader runs on another host (then set AUTOCCL_RESULT to a shared file)");
-      }
+      if (!readRecords(record) && options_.tune && leads())
+        notes_.emplace_back(preloads_ ? kNoRecordOfNccl : kNoRecord);
     } catch (const Error& error) {
       notes_.push_back(std::string("the run's record is unreadable: ") + error.what());
     }
@@ -211,6 +263,8 @@ class TunedJob {
   std::optional<LaunchedRank> launched_;
   Progress progress_;
   std::string resultPath_, journalPath_, profilePath_;
+  Variables engineVariables_;
+  bool preloads_ = false;  // our library for NCCL
   bool profileUsable_ = false;
   std::vector<std::string> notes_;
 };

@@ -13,6 +13,7 @@ namespace autoccl::cli {
 struct TunedJobOptions {
   std::vector<std::string> words;  // the program and its arguments
   std::string shown;               // the command as a record names it; empty: the words
+  std::string engine = "cpu";      // "cpu", "nccl" or "auto": what carries the collectives out
   int nRanks = 0;          // to start here; 0: the program is started once and brings its own ranks
   Variables settings;      // given on the command line; they win over the environment
   std::string profile;     // file; empty: AUTOCCL_PROFILE, else this machine's own

@@ -1,5 +1,7 @@
 #include "store/run_record.h"
 
+#include <algorithm>
+
 #include "store/config_json.h"
 #include "store/json.h"
 
@@ -225,6 +227,29 @@ RunRecord readRunRecord(const std::string& text, const std::string& fileName) {
   }
   f.done();
   return r;
+}
+
+void joinRecords(RunRecord& whole, const RunRecord& part) {
+  whole.engine = part.engine;
+  whole.policy = part.policy;
+  whole.objective = part.objective;
+  whole.budgetShare = part.budgetShare;
+  whole.communicationMs += part.communicationMs;
+  whole.tuningCostMs += part.tuningCostMs;
+  whole.fenceMs += part.fenceMs;
+  whole.netGainMs += part.netGainMs;
+  whole.breakEvenStep = std::max(whole.breakEvenStep, part.breakEvenStep);
+  whole.convergedAtCall = std::max(whole.convergedAtCall, part.convergedAtCall);
+  whole.convergedAtStep = std::max(whole.convergedAtStep, part.convergedAtStep);
+  whole.convergedAtSecond = std::max(whole.convergedAtSecond, part.convergedAtSecond);
+  if (part.steps.size() > whole.steps.size()) {
+    whole.steps = part.steps;
+    whole.defaultStepMs = part.defaultStepMs;
+    whole.tunedStepMs = part.tunedStepMs;
+  }
+  if (part.ranks.size() > whole.ranks.size()) whole.ranks = part.ranks;
+  whole.tasks.insert(whole.tasks.end(), part.tasks.begin(), part.tasks.end());
+  whole.notes.insert(whole.notes.end(), part.notes.begin(), part.notes.end());
 }
 
 }  // namespace autoccl

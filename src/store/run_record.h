@@ -93,4 +93,8 @@ struct RunRecord {
 [[nodiscard]] std::string writeRunRecord(const RunRecord& record);
 [[nodiscard]] RunRecord readRunRecord(const std::string& text, const std::string& fileName);
 
+/// Adds the part's tasks, notes and sums to `whole`; steps and ranks come from the part that has
+/// more of them.
+void joinRecords(RunRecord& whole, const RunRecord& part);
+
 }  // namespace autoccl

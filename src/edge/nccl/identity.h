@@ -54,7 +54,7 @@ struct StreamTime {
   uint64_t callIndex = 0;
   Config asked;
   int64_t durationNs = 0;
-  int64_t finishedNs = 0;  // nowNs() when it was seen to be done
+  int64_t finishedNs = 0;  // nowNs() at the call, plus the duration
 };
 
 /// What became of the tuner's answers, for the line at exit.

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <thread>
@@ -78,12 +79,14 @@ void StreamTimer::close(TimedLane& lane) noexcept {
 
 TimedSlot* StreamTimer::begin(TimedLane& lane, Stream stream) noexcept {
   if (!lane.open_.load(std::memory_order_acquire)) return nullptr;
-  TimedSlot& slot =
-      lane.slots_[lane.next_.fetch_add(1, std::memory_order_relaxed) % TimedLane::kSlots];
+  const uint32_t order = lane.next_.fetch_add(1, std::memory_order_relaxed);
+  TimedSlot& slot = lane.slots_[order % TimedLane::kSlots];
   auto state = TimedSlot::State::kFree;
   if (!slot.state.compare_exchange_strong(state, TimedSlot::State::kTaken,
                                           std::memory_order_acquire))
     return nullptr;
+  slot.order = order;
+  slot.issuedNs = nowNs();
   if (driver_.load()->eventRecord(slot.start, stream) == 0) return &slot;
   drop(slot);
   return nullptr;
@@ -123,16 +126,29 @@ bool StreamTimer::visit(TimedLane& lane) noexcept {
   if (lane.context_ == nullptr) return false;
   const Driver& driver = *driver_.load();
   if (driver.contextSetCurrent(lane.context_) != 0) return false;
+  if (lane.of_ != nullptr)
+    for (TimedSlot& slot : lane.slots_)
+      if (slot.state.load(std::memory_order_acquire) == TimedSlot::State::kBare) makeEvents(slot);
+  const bool busy = collectAll(lane);
+  if (lane.of_ == nullptr && !busy) freeEvents(lane);
+  driver.contextSetCurrent(nullptr);
+  return busy;
+}
+
+/// In the order of the calls, since the sequence of calls says where a training step begins.
+bool StreamTimer::collectAll(TimedLane& lane) noexcept {
+  std::array<TimedSlot*, TimedLane::kSlots> armed{};
+  size_t n = 0;
   bool busy = false;
   for (TimedSlot& slot : lane.slots_) {
     const auto state = slot.state.load(std::memory_order_acquire);
-    if (state == TimedSlot::State::kArmed) collect(lane, slot);
-    if (state == TimedSlot::State::kBare && lane.of_ != nullptr) makeEvents(slot);
-    const auto now = slot.state.load();
-    busy = busy || now == TimedSlot::State::kArmed || now == TimedSlot::State::kTaken;
+    if (state == TimedSlot::State::kArmed) armed[n++] = &slot;
+    busy = busy || state == TimedSlot::State::kArmed || state == TimedSlot::State::kTaken;
   }
-  if (lane.of_ == nullptr && !busy) freeEvents(lane);
-  driver.contextSetCurrent(nullptr);
+  std::sort(armed.begin(), armed.begin() + n, [](const TimedSlot* a, const TimedSlot* b) {
+    return static_cast<int32_t>(a->order - b->order) < 0;
+  });
+  for (size_t i = 0; i < n; ++i) collect(lane, *armed[i]);
   return busy;
 }
 
@@ -166,7 +182,7 @@ void StreamTimer::collect(TimedLane& lane, TimedSlot& slot) noexcept {
   if (done == 0 && driver.eventElapsedTime(&milliseconds, slot.start, slot.end) == 0 &&
       milliseconds > 0 && lane.of_ != nullptr) {
     slot.time.durationNs = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
-    slot.time.finishedNs = nowNs();
+    slot.time.finishedNs = slot.issuedNs + slot.time.durationNs;
     report_(*lane.of_, slot.time);
   }
   drop(slot);

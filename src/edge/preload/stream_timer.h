@@ -24,6 +24,8 @@ struct TimedSlot {
   };
   std::atomic<State> state{State::kBare};
   Driver::Event start = nullptr, end = nullptr;
+  uint32_t order = 0;    // of the calls of its lane
+  int64_t issuedNs = 0;  // nowNs() at the call
   nccl::StreamTime time;
 };
 
@@ -83,6 +85,7 @@ class StreamTimer {
   bool visit(TimedLane& lane) noexcept;
   void makeEvents(TimedSlot& slot) noexcept;
   void freeEvents(TimedLane& lane) noexcept;
+  bool collectAll(TimedLane& lane) noexcept;
   void collect(TimedLane& lane, TimedSlot& slot) noexcept;
 
   Report report_;

@@ -63,9 +63,11 @@ const Driver kDriver{
 };
 
 std::atomic<int> reports{0};
-nccl::StreamTime lastTime;  // read after `reports` has grown
+nccl::StreamTime lastTime;               // read after `reports` has grown
+std::vector<nccl::StreamTime> reported;  // likewise
 void report(nccl::KnownCommunicator&, const nccl::StreamTime& time) noexcept {
   lastTime = time;
+  reported.push_back(time);
   reports.fetch_add(1);
 }
 
@@ -131,6 +133,25 @@ TEST_F(Timer, ACallThatFindsEverySlotTakenGoesUntimed) {
   done.store(true);
   EXPECT_TRUE(comes([] { return reports.load() == int{TimedLane::kSlots}; }));
   EXPECT_NE(beginSoon(*lane), nullptr);
+}
+
+TEST_F(Timer, TimesAreReportedInTheOrderOfTheCalls) {
+  TimedLane* lane = timer_->open(known_);
+  ASSERT_NE(lane, nullptr);
+  done.store(true);
+  for (int i = 0; i < 10; ++i) endOne(*lane);  // the ring's next slots straddle its end
+  ASSERT_TRUE(comes([] { return reports.load() == 10; }));
+  done.store(false);
+  reported.clear();
+  for (uint64_t i = 0; i < TimedLane::kSlots; ++i) {
+    note_.callIndex = i;
+    endOne(*lane);
+  }
+  done.store(true);
+  ASSERT_TRUE(comes([] { return reports.load() == 10 + int{TimedLane::kSlots}; }));
+  for (size_t i = 0; i < TimedLane::kSlots; ++i) EXPECT_EQ(reported[i].callIndex, i);
+  for (size_t i = 1; i < TimedLane::kSlots; ++i)
+    EXPECT_GE(reported[i].finishedNs, reported[i - 1].finishedNs);
 }
 
 TEST_F(Timer, NothingIsReportedOfACommunicatorThatEnded) {

@@ -23,7 +23,9 @@ std::string counted(uint64_t n, const char* thing) {
 std::string seenText(const Summary& s) {
   std::string text = counted(s.calls, "collective call");
   if (s.p2pCalls > 0) text += " and " + std::to_string(s.p2pCalls) + " sends and receives";
-  return text + " on " + counted(s.communicators, "communicator");
+  text += " on " + counted(s.communicators, "communicator");
+  if (s.registrations > 0) text += " and " + counted(s.registrations, "registration");
+  return text;
 }
 
 int askVersion(const void* library) noexcept {
@@ -41,6 +43,7 @@ Summary summaryOf(const Watcher* watcher) {
     summary.calls = watcher->book.calls() + watcher->unknown.load();
     summary.p2pCalls = watcher->book.p2pCalls();
     summary.communicators = watcher->book.communicators();
+    summary.registrations = watcher->registrations.load();
   }
   if (const void* library = targets.library(); library != nullptr) {
     summary.library = objectPath(library);
@@ -70,8 +73,9 @@ Line summaryLine(const Summary& s) {
     return {LogLevel::kWarn, "this process uses two NCCL libraries, " + nccl +
                                  " and another: each call went to its own and none was tuned; "
                                  "start it with one libnccl.so.2"};
-  if (s.calls == 0 && s.tally.tuned + s.tally.untouched == 0)
-    return {LogLevel::kInfo, nccl + ": " + seenText(s)};
+  const bool nothingToTune = s.communicators == 0 || s.calls == 0;
+  if (nothingToTune && s.tally.tuned + s.tally.untouched == 0)
+    return {LogLevel::kInfo, nccl + ": " + seenText(s) + ", nothing to tune"};
   if (s.version > 0 && s.version < kFirstWithTuner)
     return {LogLevel::kWarn, nccl + " has no tuner plugins: " + seenText(s) +
                                  ", none tuned; NCCL 2.19 or newer can be tuned"};
@@ -83,6 +87,19 @@ Line summaryLine(const Summary& s) {
                      std::to_string(s.tally.untouched) + " untouched";
   if (s.tally.why != nullptr && *s.tally.why != '\0') text += " (" + std::string(s.tally.why) + ")";
   return {LogLevel::kInfo, text};
+}
+
+void tellCounts(const CommEntry& entry) noexcept {
+  if (logLevel() < LogLevel::kDebug) return;
+  try {
+    std::string text = "calls of a communicator as rank " + std::to_string(entry.known.rank) +
+                       " of " + std::to_string(entry.known.nRanks) + ":";
+    entry.counts.forEach([&](const Task& task, uint64_t calls) {
+      text += " " + std::to_string(calls) + " x " + toText(task) + ";";
+    });
+    logLine(LogLevel::kDebug, text);
+  } catch (...) {  // no memory for a line
+  }
 }
 
 }  // namespace autoccl::preload

@@ -57,6 +57,15 @@ TEST(SummaryLine, WarnsWhenNcclDidNotLoadOurTunerAndSaysWhatToSet) {
   EXPECT_TRUE(says(s, "set it to libnccl-tuner-autoccl.so"));
 }
 
+TEST(SummaryLine, AProgramWithoutCommunicatorsGivesNoCauseForAWarning) {
+  Summary s = tuned();
+  s.communicators = 0;
+  s.plugins = false;
+  s.tally = {};
+  EXPECT_EQ(summaryLine(s).level, LogLevel::kInfo);
+  EXPECT_TRUE(says(s, "nothing to tune"));
+}
+
 TEST(SummaryLine, SaysNothingOfAProgramWithoutNccl) {
   EXPECT_EQ(summaryLine(Summary{}).text, "");
 }

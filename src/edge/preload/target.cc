@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -78,6 +79,26 @@ int addPath(dl_phdr_info* info, size_t, void* paths) {
   return 0;
 }
 
+/// Where the object that holds `at` is in memory.
+struct Span {
+  uintptr_t at, begin, size;
+};
+
+int findSpan(dl_phdr_info* info, size_t, void* into) {
+  Span& span = *static_cast<Span*>(into);
+  uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    begin = std::min(begin, static_cast<uintptr_t>(info->dlpi_addr + part.p_vaddr));
+    end = std::max(end, static_cast<uintptr_t>(info->dlpi_addr + part.p_vaddr + part.p_memsz));
+  }
+  if (span.at < begin || span.at >= end) return 0;
+  span.begin = begin;
+  span.size = end - begin;
+  return 1;
+}
+
 bool namedNccl(std::string_view path) {
   path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
   return path.starts_with("libnccl.so") || path.starts_with("librccl.so");
@@ -120,14 +141,29 @@ std::string objectPath(const void* address) {
   return "this program";
 }
 
+void Targets::remember(const void* caller) noexcept {
+  if (meansFirst(caller)) return;
+  Span span{reinterpret_cast<uintptr_t>(caller), 0, 0};
+  dl_iterate_phdr(findSpan, &span);
+  if (span.size == 0) return;  // code that no object holds
+  const size_t at = nCallers_.fetch_add(1);
+  if (at >= kCallers) return;
+  callers_[at].begin.store(span.begin, std::memory_order_relaxed);
+  callers_[at].size.store(span.size, std::memory_order_release);
+}
+
 void* Targets::lookUp(Symbol symbol, const void* caller) noexcept {
   const auto at = static_cast<size_t>(symbol);
   const Target found = findTarget(kSymbolNames[at], caller);
   if (found.address == nullptr) return nullptr;
   const void* first = nullptr;
   if (library_.compare_exchange_strong(first, found.object)) first = found.object;
-  if (first != found.object) mixed_.store(true);
-  known_[at].store(found.address);
+  if (first == found.object) {
+    remember(caller);
+    known_[at].store(found.address, std::memory_order_release);
+  } else {
+    mixed_.store(true);
+  }
   if (mixed_.load())  // after the store: whoever finds the second library forgets all targets
     for (auto& known : known_) known.store(nullptr);
   return found.address;

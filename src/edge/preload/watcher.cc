@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "base/settings.h"
+#include "edge/nccl/open_session.h"
 #include "edge/preload/summary.h"
 
 namespace autoccl::preload {
@@ -31,12 +31,11 @@ void inForkedChild() {
   newest = nullptr;
 }
 
-bool tuningWanted() {
-  return settingSwitch("AUTOCCL_TUNE");
-}
-
 __attribute__((destructor)) void atExit() {
-  if (newest != nullptr) newest->timer.stop();
+  if (newest != nullptr) {
+    newest->timer.stop();
+    newest->book.forEach([](const CommEntry& entry) { tellCounts(entry); });
+  }
   if (newest == nullptr && nccl::pluginSide.load() == nullptr) return;
   try {
     const Line line = summaryLine(summaryOf(newest));
@@ -52,7 +51,7 @@ Watcher* Watcher::decide() noexcept {
   const std::lock_guard lock(deciding);
   if (state_.load() != State::kUndecided) return instance_;
   try {
-    if (tuningWanted()) instance_ = new Watcher(&reportTime);
+    if (nccl::tuningWanted()) instance_ = new Watcher(&reportTime);
   } catch (const std::exception& error) {
     logLine(LogLevel::kWarn, std::string("tuning is off: ") + error.what());
   }

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "edge/preload/summary.h"
 #include "edge/preload/watcher.h"
 
 namespace autoccl::preload {
@@ -199,6 +200,7 @@ void beforeEnd(Watcher& watcher, Symbol symbol, Comm comm) noexcept {
   if (const nccl::PluginSide* side = nccl::pluginSide.load()) side->endCommunicator(entry->known);
   nccl::forgetInit(entry->known);
   if (symbol != Symbol::kCommDestroy && symbol != Symbol::kCommAbort) return;
+  tellCounts(*entry);
   if (TimedLane* lane = entry->lane.exchange(nullptr)) watcher.timer.close(*lane);
   watcher.book.leave(*entry);
 }

@@ -1,6 +1,7 @@
 #include "edge/session/record_book.h"
 
-#include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -13,37 +14,26 @@
 namespace autoccl {
 namespace {
 
+/// This process's rank of the job, as its launcher has put it into the environment; empty for none.
+std::string rankOfJob() {
+  for (const char* name :
+       {"AUTOCCL_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* value = std::getenv(name);
+    const std::string_view text = value != nullptr ? value : "";
+    if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos)
+      return std::string(text);
+  }
+  return "";
+}
+
 std::string resultPath() {
   std::string path = settingText("AUTOCCL_RESULT");
-  const Setting rank = setting("AUTOCCL_RANK");
-  if (!path.empty() && rank.fromEnvironment && rank.value != "0") path += "." + rank.value;
+  const std::string rank = rankOfJob();
+  if (!path.empty() && !rank.empty() && rank != "0") path += "." + rank;
   return path;
 }
 
 }  // namespace
-
-void joinRecords(RunRecord& whole, const RunRecord& part) {
-  whole.engine = part.engine;
-  whole.policy = part.policy;
-  whole.objective = part.objective;
-  whole.budgetShare = part.budgetShare;
-  whole.communicationMs += part.communicationMs;
-  whole.tuningCostMs += part.tuningCostMs;
-  whole.fenceMs += part.fenceMs;
-  whole.netGainMs += part.netGainMs;
-  whole.breakEvenStep = std::max(whole.breakEvenStep, part.breakEvenStep);
-  whole.convergedAtCall = std::max(whole.convergedAtCall, part.convergedAtCall);
-  whole.convergedAtStep = std::max(whole.convergedAtStep, part.convergedAtStep);
-  whole.convergedAtSecond = std::max(whole.convergedAtSecond, part.convergedAtSecond);
-  if (part.steps.size() > whole.steps.size()) {
-    whole.steps = part.steps;
-    whole.defaultStepMs = part.defaultStepMs;
-    whole.tunedStepMs = part.tunedStepMs;
-  }
-  if (part.ranks.size() > whole.ranks.size()) whole.ranks = part.ranks;
-  whole.tasks.insert(whole.tasks.end(), part.tasks.begin(), part.tasks.end());
-  whole.notes.insert(whole.notes.end(), part.notes.begin(), part.notes.end());
-}
 
 // Never destroyed: a program may end with sessions open, whose agent threads then still run.
 RecordBook& RecordBook::ofProcess() {

@@ -38,8 +38,4 @@ class RecordBook {
   bool told_ = false;
 };
 
-/// Adds the part's tasks, notes and sums to `whole`; steps and ranks come from the part that has
-/// more of them.
-void joinRecords(RunRecord& whole, const RunRecord& part);
-
 }  // namespace autoccl

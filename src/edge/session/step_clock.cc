@@ -6,7 +6,8 @@ namespace autoccl {
 
 void StepClock::call(uint64_t taskKey, int64_t arrivedNs) {
   if (marked()) return;
-  if (const auto ns = finder_.put(taskKey, arrivedNs))
+  const auto ns = finder_.put(taskKey, arrivedNs);
+  if (ns && *ns > 0)  // calls of several streams may arrive out of their order
     ready_.push_back({arrivedNs, static_cast<double>(*ns) / 1e6});
 }
 
