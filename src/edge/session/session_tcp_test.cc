@@ -10,8 +10,6 @@
 #include "edge/session/session.h"
 #include "edge/session/test_relay.h"
 #include "edge/session/test_session.h"
-#include "store/file.h"
-#include "store/run_record.h"
 
 namespace autoccl {
 namespace {
@@ -84,14 +82,13 @@ TEST_F(TcpSession, RanksWithoutMemoryOrClockInCommonFindTheBestConfigTogether) {
   ranks_[0].lateUs = 900;  // rank 0 always waits for the others
   EXPECT_TRUE(callUntilSettled(ranks_, sessionTask(kRanks, 1 << 20)));
   expectEqualCalls();
-  EXPECT_EQ(ranks_[0].ran.back().channels, 4);
+  EXPECT_TRUE(ranLately(ranks_[0], 4));
   EXPECT_EQ(knownHosts(), std::vector<std::string>{"127.0.0.1"});
   for (SessionRank& r : ranks_) r.session.reset();
-  const RunRecord record =
-      readRunRecord(readWholeFile((folder_ / "record.json").string()).value_or(""), "record.json");
-  ASSERT_EQ(record.tasks.size(), 1u);
-  EXPECT_EQ(record.tasks[0].config.channels, 4);
-  EXPECT_NEAR(record.tasks[0].defaultUs, modelUs(record.tasks[0].defaultConfig), 1.0)
+  const auto tasks = tasksOf("test");
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].config.channels, 4);
+  EXPECT_NEAR(tasks[0].defaultUs, modelUs(tasks[0].defaultConfig), 1.0)
       << "the time of the rank that waited for nobody";
 }
 
@@ -129,7 +126,7 @@ TEST_F(TcpSession, ALinkCutWithAllProcessesAliveLeavesAllUnderOneVersion) {
   relay.cut(false);
   EXPECT_TRUE(callUntilSettled(ranks_, task)) << "and the search goes on when the link is back";
   expectEqualCalls();
-  EXPECT_EQ(ranks_[0].ran.back().channels, 4);
+  EXPECT_TRUE(ranLately(ranks_[0], 4));
 }
 
 TEST_F(TcpSession, ALinkThatComesAndGoesNeverMakesTwoRanksDiffer) {

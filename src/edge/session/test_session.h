@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +17,8 @@
 
 #include "base/clock.h"
 #include "edge/session/session.h"
+#include "store/file.h"
+#include "store/run_record.h"
 
 namespace autoccl {
 
@@ -94,6 +98,13 @@ inline bool callUntilSettled(std::vector<SessionRank>& ranks, const Task& task) 
   return true;
 }
 
+/// Whether this many channels were among the last 50 calls: the last alone may be the default's, in
+/// a paired check.
+inline bool ranLately(const SessionRank& rank, int channels) {
+  const auto from = rank.ran.end() - std::min<std::ptrdiff_t>(50, std::ssize(rank.ran));
+  return std::any_of(from, rank.ran.end(), [&](const Config& c) { return c.channels == channels; });
+}
+
 /// A folder and the settings of one test, gone at its end.
 class SessionSettings : public ::testing::Test {
  protected:
@@ -112,6 +123,18 @@ class SessionSettings : public ::testing::Test {
   void set(const std::string& name, const std::string& value) {
     setenv(name.c_str(), value.c_str(), 1);
     names_.push_back(name);
+  }
+
+  [[nodiscard]] RunRecord record() const {
+    const std::string path = (folder_ / "record.json").string();
+    return readRunRecord(readWholeFile(path).value_or(""), path);
+  }
+  /// The tasks that one communicator's leader has recorded: the record is the whole process's.
+  [[nodiscard]] std::vector<TaskRecord> tasksOf(const std::string& communicator) const {
+    std::vector<TaskRecord> tasks;
+    for (const TaskRecord& task : record().tasks)
+      if (task.communicator == communicator) tasks.push_back(task);
+    return tasks;
   }
 
   std::filesystem::path folder_;
