@@ -4,7 +4,8 @@
 //     [--group K] [--split] [--nonblocking] [--abort] [--pause-us U] [--seconds T]
 //     [--simulate-on R] [--fail-on R] [--cut-links R] [--kill R --kill-at CALL] [--expect-error]
 //     [--capture] [--env-of R NAME=VALUE]…
-// --cut-links shuts the process's TCP connections half-way; --capture replays every tenth call as a
+// --cut-links shuts the process's TCP connections half-way (on the double: the real library's own
+// sockets are among them); --capture replays every tenth call as a
 // graph; --env-of sets a variable for one rank, or unsets it (NAME=).
 // Under a launcher that sets RANK and WORLD_SIZE it is one rank (the id's file: NCCL_PROGRAM_ID).
 // Each rank prints "rank R calls C wrong W digest D choices X"; X comes from the double and is "-"
