@@ -205,7 +205,8 @@ ACCL_API acclResult_t acclCommLastConfig(acclComm_t comm, char* spec, size_t siz
  * length. */
 ACCL_API acclResult_t acclCommSpace(acclComm_t comm, const char* collective, size_t bytes,
                                     char* text, size_t size, size_t* needed);
-/* 1 once every task seen so far has converged or tuning is off, else 0. */
+/* 1 if no task that this rank has called on the communicator is still being searched, or if tuning
+ * is off; else 0, as before the first call. A task called for the first time makes it 0 at once. */
 ACCL_API acclResult_t acclCommTuned(acclComm_t comm, int* tuned);
 /* Marks the start of a training step for the objective `step`; without marks it is found from the
  * calls. */

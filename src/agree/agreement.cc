@@ -305,6 +305,9 @@ bool Agreement::broken() const noexcept {
 uint64_t Agreement::nextIndex(uint64_t taskKey) const {
   return impl_->table.nextIndex(taskKey);
 }
+uint32_t Agreement::tasksCalled() const noexcept {
+  return impl_->table.tasksCalled();
+}
 int64_t Agreement::fenceWaitNs() const noexcept {
   return impl_->table.fenceWaitNs();
 }

@@ -101,7 +101,7 @@ struct BodyWriter {
   }
   void operator()(const Notice& m) {
     w.put(m.skipMask);
-    w.put(static_cast<uint8_t>(m.settled));
+    w.put(m.settledTasks);
     w.put(static_cast<uint8_t>(m.ready));
   }
 };
@@ -193,7 +193,7 @@ Samples readSamples(ByteReader& r) {
 Notice readNotice(ByteReader& r) {
   Notice m;
   m.skipMask = r.get<uint64_t>();
-  m.settled = r.getBelow(2) != 0;
+  m.settledTasks = r.get<uint64_t>();
   m.ready = r.getBelow(2) != 0;
   return m;
 }

@@ -87,9 +87,9 @@ struct Samples {
 };
 /// What the leader says of sampling, for every worker. Beside the protocol as well.
 struct Notice {
-  uint64_t skipMask = 0;  // calls whose index has one of these bits are not sampled
-  bool settled = false;   // every task has converged, or tuning has stopped
-  bool ready = false;     // the files that ranks of the leader's host open are there
+  uint64_t skipMask = 0;      // calls whose index has one of these bits are not sampled
+  uint64_t settledTasks = 0;  // tasks the leader knows, if none is being searched; SampleBoard's
+  bool ready = false;         // the files that ranks of the leader's host open are there
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 using Message =

@@ -102,7 +102,7 @@ void TaskTable::firstCall(uint32_t slot, const Task& task, const Config& fallbac
   if (!s.birth.compare_exchange_strong(none, Birth::kWriting, std::memory_order_acq_rel)) return;
   s.fallback = fallback;
   cold_[slot].task = task;
-  s.order = firstCalls_.fetch_add(1, std::memory_order_relaxed);
+  s.order = firstCalls_.fetch_add(1, std::memory_order_acq_rel);
   s.birth.store(Birth::kDone, std::memory_order_release);
 }
 

@@ -54,6 +54,10 @@ class TaskTable final : public LocalCalls {
   /// The config of the ticket's call; `config` stays as it was where the table knows nothing of the
   /// task. False: the wait at a fence ended without a verdict, see ended().
   bool resolve(CallGate::Ticket ticket, Config& config) noexcept;
+  /// Tasks that this rank has called so far, of those that have a slot.
+  [[nodiscard]] uint32_t tasksCalled() const noexcept {
+    return firstCalls_.load(std::memory_order_acquire);
+  }
   /// Ends waits, once: the first reason stays.
   void end(Ended why) noexcept;
   [[nodiscard]] Ended ended() const noexcept;

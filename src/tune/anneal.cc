@@ -7,6 +7,7 @@
 
 #include "tune/chance.h"
 #include "tune/grid.h"
+#include "tune/least_median.h"
 #include "tune/policy_table.h"
 #include "tune/statistics.h"
 
@@ -20,8 +21,10 @@ constexpr size_t kJumpOneIn = 8;
 class Anneal : public Policy {
  public:
   Anneal(const Space& space, const PolicyOptions& options)
-      : grid_(space, options.deterministic), options_(options), chance_(options.seed) {
-    best_ = space.fallback;
+      : grid_(space, options.deterministic),
+        options_(options),
+        chance_(options.seed),
+        least_(space.fallback) {
     if (const auto p = grid_.nearest(space.fallback)) {
       at_ = *p;
       ready_ = true;
@@ -37,7 +40,7 @@ class Anneal : public Policy {
       return {};
     }
     std::vector<Trial> block;
-    if (asked_ == 0) block.push_back({best_, options_.callsPerTrial});
+    if (asked_ == 0) block.push_back({least_.best(), options_.callsPerTrial});
     next_ = atUs_ == 0 ? at_ : step();
     block.push_back({grid_.config(next_), options_.callsPerTrial});
     for (const Trial& t : block) asked_ += t.calls;
@@ -50,26 +53,22 @@ class Anneal : public Policy {
     std::vector<double> us, fallback;
     for (const Sample& s : samples)
       if (!s.failed) (s.config == tried ? us : fallback).push_back(s.us);
-    keep(grid_.space().fallback, median(fallback));
+    least_.keep(grid_.space().fallback, median(fallback));
     const double m = median(us);
     if (m <= 0) return;
-    keep(tried, m);
+    least_.keep(tried, m);
     const double share = std::min(1.0, double(asked_) / std::max(1, options_.maxCalls));
     const double heat = kHot * std::pow(kCold / kHot, share);
     if (atUs_ == 0 || chance_.unit() < std::exp(-std::log(m / atUs_) / heat))
       at_ = next_, atUs_ = m;
   }
 
-  [[nodiscard]] Config best() const override { return best_; }
+  [[nodiscard]] Config best() const override { return least_.best(); }
   [[nodiscard]] bool done() const override {
     return asked_ + options_.callsPerTrial > options_.maxCalls;
   }
 
  private:
-  void keep(const Config& c, double us) {
-    if (us > 0 && (bestUs_ == 0 || us < bestUs_)) bestUs_ = us, best_ = c;
-  }
-
   std::optional<Point> jump() {
     if (grid_.subspaces() == 0) return std::nullopt;
     return grid_.nearFraction(chance_.below(grid_.subspaces()),
@@ -91,8 +90,7 @@ class Anneal : public Policy {
   Point at_, next_;
   double atUs_ = 0;
   int asked_ = 0;
-  Config best_;
-  double bestUs_ = 0;
+  LeastMedian least_;
 };
 
 }  // namespace

@@ -18,7 +18,6 @@ class Budget {
   }
   void grant(double us) { creditUs_ += us; }
   void spend(double us) { creditUs_ -= us; }
-  [[nodiscard]] bool affords(double us) const { return us <= creditUs_; }
   [[nodiscard]] double creditUs() const { return creditUs_; }
   /// A trial dearer than this can never be paid for by the flow alone.
   [[nodiscard]] double mostUs() const { return mostUs_; }

@@ -1,8 +1,10 @@
 // Seeded random numbers that are the same with every standard library.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 namespace autoccl {
 
@@ -20,6 +22,11 @@ class Chance {
   size_t below(size_t n) noexcept { return static_cast<size_t>(next() % n); }
   /// In [0, 1).
   double unit() noexcept { return double(next() >> 11) * 0x1p-53; }
+  /// Standard normal (Box and Muller).
+  double normal() noexcept {
+    const double radius = std::sqrt(-2 * std::log(1 - unit()));
+    return radius * std::cos(2 * std::numbers::pi * unit());
+  }
 
  private:
   uint64_t state_;

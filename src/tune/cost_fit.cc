@@ -20,7 +20,7 @@ constexpr int kOverlapParameters = 6;
 constexpr double kRidge = 1e-6;
 constexpr int kSteps = 12;
 constexpr double kHold = 0.02;  // relative error that moving a parameter by a factor e is worth
-constexpr double kDifference = 1e-4;
+constexpr double kAside = 1.5;  // log of a start cost, of the starts that favour one phase
 constexpr double kPreferOverlapped = 0.8;  // noise alone makes the serial form win now and then
 constexpr double kHuber = 2.5;
 constexpr double kLeastSpread = 0.05;
@@ -131,6 +131,21 @@ Logs startLogs(const CostParameters& serial, std::span<const CostPoint> points) 
   return logs;
 }
 
+/// Of costUs: that of the slower phase.
+CostSlopes overlapSlopes(const CostParameters& p, uint64_t bytes, const Config& c) {
+  const double x = laneBytes(c), w = laneWorkers(c), m = double(bytes), whole = costUs(p, bytes, c);
+  const double start0 = std::ceil(m / x) * p.startUs0, start1 = m / w * p.startUs1;
+  const double byte = p.perByte * x, worker = p.perWorker * w, load = 1 + byte + worker;
+  const bool first = start0 + m / p.peak0 * load >= start1 + m / p.peak1 * load;
+  const double flow = m / (first ? p.peak0 : p.peak1) / whole;
+  return {first ? start0 / whole : 0,
+          first ? 0 : start1 / whole,
+          first ? -flow * load : 0,
+          first ? 0 : -flow * load,
+          byte * flow,
+          worker * flow};
+}
+
 Eigen::VectorXd logErrors(const Logs& logs, uint64_t bytes, std::span<const CostPoint> points) {
   const CostParameters parameters = overlapParameters(logs);
   Eigen::VectorXd errors(static_cast<Eigen::Index>(points.size()));
@@ -141,8 +156,20 @@ Eigen::VectorXd logErrors(const Logs& logs, uint64_t bytes, std::span<const Cost
   return errors;
 }
 
-CostFit fitOverlapped(uint64_t bytes, std::span<const CostPoint> points, const CostFit& serial) {
-  const Logs start = startLogs(serial.parameters, points);
+Eigen::MatrixXd errorSlopes(const Logs& logs, uint64_t bytes, std::span<const CostPoint> points) {
+  const CostParameters parameters = overlapParameters(logs);
+  Eigen::MatrixXd slope(static_cast<Eigen::Index>(points.size()), kOverlapParameters);
+  for (Eigen::Index i = 0; i < slope.rows(); ++i) {
+    const CostPoint& p = points[size_t(i)];
+    const CostSlopes s = overlapSlopes(parameters, bytes, p.config);
+    const double root = std::sqrt(p.weight);
+    // The logs are of startUs0, startUs1, 1/peak0, 1/peak1, perByte, perWorker.
+    slope.row(i) << s[0] * root, s[1] * root, -s[2] * root, -s[3] * root, s[4] * root, s[5] * root;
+  }
+  return slope;
+}
+
+CostFit fitOverlapped(uint64_t bytes, std::span<const CostPoint> points, const Logs& start) {
   Logs at = start;
   double damping = 1e-2;
   Eigen::VectorXd errors = logErrors(at, bytes, points);
@@ -150,12 +177,7 @@ CostFit fitOverlapped(uint64_t bytes, std::span<const CostPoint> points, const C
     return e.squaredNorm() + kHold * kHold * (logs - start).squaredNorm();
   };
   for (int step = 0; step < kSteps; ++step) {
-    Eigen::MatrixXd slope(errors.size(), kOverlapParameters);
-    for (int j = 0; j < kOverlapParameters; ++j) {
-      Logs aside = at;
-      aside[j] += kDifference;
-      slope.col(j) = (logErrors(aside, bytes, points) - errors) / kDifference;
-    }
+    const Eigen::MatrixXd slope = errorSlopes(at, bytes, points);
     Eigen::Matrix<double, kOverlapParameters, kOverlapParameters> gram = slope.transpose() * slope;
     gram.diagonal().array() += kHold * kHold;
     const Logs downhill = -slope.transpose() * errors - kHold * kHold * (at - start);
@@ -177,11 +199,27 @@ CostFit fitOverlapped(uint64_t bytes, std::span<const CostPoint> points, const C
   return finish(fit, points, kOverlapParameters);
 }
 
-std::optional<CostFit> fitOnce(uint64_t bytes, std::span<const CostPoint> points) {
+/// The serial form and the overlapped one from three starts: with both phases alike, and with one
+/// of them far from being the limit. Few points do not tell which phase limits where none was
+/// measured.
+std::vector<CostFit> fitForms(uint64_t bytes, std::span<const CostPoint> points) {
   const CostFit serial = fitSerial(bytes, points);
-  if (serial.points == 0) return std::nullopt;
-  const CostFit overlapped = fitOverlapped(bytes, points, serial);
-  return kPreferOverlapped * overlapped.residual < serial.residual ? overlapped : serial;
+  if (serial.points == 0) return {};
+  std::vector<CostFit> forms{serial};
+  const Logs start = startLogs(serial.parameters, points);
+  for (const double by : {0.0, kAside, -kAside}) {
+    Logs from = start;
+    from[0] -= by, from[2] -= by / 2, from[1] += by, from[3] += by / 2;
+    forms.push_back(fitOverlapped(bytes, points, from));
+  }
+  return forms;
+}
+
+const CostFit& preferred(const std::vector<CostFit>& forms) {
+  const auto overlapped =
+      std::min_element(forms.begin() + 1, forms.end(),
+                       [](const CostFit& a, const CostFit& b) { return a.residual < b.residual; });
+  return kPreferOverlapped * overlapped->residual < forms[0].residual ? *overlapped : forms[0];
 }
 
 /// The points with Huber's weights, so that a straggler does not bend the model; empty where none
@@ -206,12 +244,23 @@ double CostFit::us(const Config& c) const {
                           parameters.startUs1 / laneWorkers(c) + (1 + g) / parameters.peak0);
 }
 
-std::optional<CostFit> fitCost(uint64_t bytes, std::span<const CostPoint> points) {
-  if (points.size() < 3 || bytes == 0) return std::nullopt;
-  const auto first = fitOnce(bytes, points);
-  if (!first) return first;
-  const std::vector<CostPoint> calmed = calm(*first, points);
-  return calmed.empty() ? first : fitOnce(bytes, calmed);
+CostSlopes CostFit::slopes(const Config& c) const {
+  if (!serial) return overlapSlopes(parameters, bytes, c);
+  const CostParameters& p = parameters;
+  const double x = laneBytes(c), w = laneWorkers(c), scale = double(bytes) / us(c),
+               peak = scale / p.peak0;
+  const double byte = p.perByte * x, worker = p.perWorker * w;
+  return {
+      scale * p.startUs0 / x, scale * p.startUs1 / w, -(1 + byte + worker) * peak, 0, byte * peak,
+      worker * peak};
+}
+
+std::vector<CostFit> fitCostForms(uint64_t bytes, std::span<const CostPoint> points) {
+  if (points.size() < 3 || bytes == 0) return {};
+  std::vector<CostFit> forms = fitForms(bytes, points);
+  if (forms.empty()) return forms;
+  const std::vector<CostPoint> calmed = calm(preferred(forms), points);
+  return calmed.empty() ? forms : fitForms(bytes, calmed);
 }
 
 }  // namespace autoccl

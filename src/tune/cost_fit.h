@@ -1,14 +1,19 @@
 // Fits the performance model (model/cost.h, equations 1-5) to measured configs of one subspace.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <vector>
 
 #include "model/config.h"
 #include "model/cost.h"
 
 namespace autoccl {
+
+/// How a config's log time moves with the log of each parameter of its model: startUs0, startUs1,
+/// peak0, peak1, perByte, perWorker; 0 for those that it does not depend on.
+using CostSlopes = std::array<double, 6>;
 
 struct CostPoint {
   Config config;
@@ -29,11 +34,14 @@ struct CostFit {
   int points = 0;
 
   [[nodiscard]] double us(const Config& c) const;
+  [[nodiscard]] CostSlopes slopes(const Config& c) const;
 };
 
 /// Least squares of the relative error. The serial form by trying every set of active parameters
-/// (31 small systems, all parameters >= 0), the overlapped one by Levenberg's method from there;
-/// some 0.1 ms for 50 points. Nothing for fewer than 3 points or where no set gives a usable model.
-[[nodiscard]] std::optional<CostFit> fitCost(uint64_t bytes, std::span<const CostPoint> points);
+/// (31 small systems, all parameters >= 0), the overlapped one by Levenberg's method from there and
+/// from two starts that take one phase or the other for the limit; some 0.2 ms for 50 points. All
+/// four, the serial one first; nothing for fewer than 3 points or where no set gives a usable
+/// model.
+[[nodiscard]] std::vector<CostFit> fitCostForms(uint64_t bytes, std::span<const CostPoint> points);
 
 }  // namespace autoccl

@@ -1,11 +1,10 @@
 // Exhaustive search: every config once per block, the least median wins. The oracle of comparisons;
 // its cost is the size of the space, whatever maxCalls says.
-#include <algorithm>
-#include <map>
+#include <vector>
 
 #include "tune/grid.h"
+#include "tune/least_median.h"
 #include "tune/policy_table.h"
-#include "tune/statistics.h"
 
 namespace autoccl {
 namespace {
@@ -13,11 +12,10 @@ namespace {
 class Exhaustive : public Policy {
  public:
   Exhaustive(const Space& space, const PolicyOptions& options)
-      : grid_(space, options.deterministic), calls_(options.callsPerTrial) {
+      : grid_(space, options.deterministic), calls_(options.callsPerTrial), least_(space.fallback) {
     trials_.push_back(space.fallback);
     for (size_t s = 0; s < grid_.subspaces(); ++s)
       for (const Point& p : grid_.points(s)) trials_.push_back(grid_.config(p));
-    best_ = space.fallback;
   }
 
   std::vector<Trial> ask() override {
@@ -27,15 +25,9 @@ class Exhaustive : public Policy {
     return block;
   }
 
-  void tell(std::span<const Sample> samples) override {
-    std::map<Config, std::vector<double>> byConfig;
-    for (const Sample& s : samples)
-      if (!s.failed) byConfig[s.config].push_back(s.us);
-    for (const auto& [config, us] : byConfig)
-      if (const double m = median(us); bestUs_ == 0 || m < bestUs_) bestUs_ = m, best_ = config;
-  }
+  void tell(std::span<const Sample> samples) override { least_.put(samples); }
 
-  [[nodiscard]] Config best() const override { return best_; }
+  [[nodiscard]] Config best() const override { return least_.best(); }
   [[nodiscard]] bool done() const override { return next_ >= trials_.size(); }
 
  private:
@@ -44,8 +36,7 @@ class Exhaustive : public Policy {
   int calls_;
   std::vector<Config> trials_;
   size_t next_ = 0;
-  Config best_;
-  double bestUs_ = 0;
+  LeastMedian least_;
 };
 
 }  // namespace

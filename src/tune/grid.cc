@@ -83,23 +83,6 @@ std::optional<Point> Grid::moved(const Point& p, std::array<int, kAxes> by) cons
   return q;
 }
 
-std::vector<Point> Grid::neighbours(const Point& p, std::array<int, kAxes> step) const {
-  const auto [nc, nt, c] = step;
-  const std::array<std::array<int, kAxes>, 8> moves{{{nc, 0, 0},
-                                                     {-nc, 0, 0},
-                                                     {0, nt, 0},
-                                                     {0, -nt, 0},
-                                                     {0, 0, c},
-                                                     {0, 0, -c},
-                                                     {nc, 0, -c},
-                                                     {-nc, 0, c}}};
-  std::vector<Point> found;
-  for (const auto& by : moves)
-    if (const auto q = moved(p, by); q && std::find(found.begin(), found.end(), *q) == found.end())
-      found.push_back(*q);
-  return found;
-}
-
 bool cheaper(const Config& a, const Config& b) noexcept {
   return a.channels != b.channels ? a.channels < b.channels : a.threads < b.threads;
 }

@@ -42,9 +42,6 @@ class Grid {
   /// The point moved by whole index steps, clipped to the grids; nothing if it did not move or is
   /// not valid.
   [[nodiscard]] std::optional<Point> moved(const Point& p, std::array<int, kAxes> by) const;
-  /// Moves of one step (in indices): along each axis both ways, then the diagonals that hold NC x C
-  /// (NC up with C down, and the reverse).
-  [[nodiscard]] std::vector<Point> neighbours(const Point& p, std::array<int, kAxes> step) const;
 
  private:
   [[nodiscard]] std::optional<Point> closestTo(const Point& wanted) const;

@@ -2,67 +2,164 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace autoccl {
 namespace {
 
 constexpr std::array<double, kAxes> kLength{2.5, 3.0, 3.5};  // indices: NC, NT, C
-constexpr double kNugget = 0.003;                            // fixed unevenness of a single config
+constexpr std::array kDeviations{0.02, 0.05, 0.12, 0.3};
+constexpr std::array kStretches{0.7, 1.5};
+constexpr std::array kUnevennesses{0.003, 0.01, 0.03};
+// What is held likely before anything was measured; a factor e off costs a tenth of a unit.
+constexpr double kUsualDeviation = 0.08, kUsualUnevenness = 0.008, kPriorWeight = 0.1;
+constexpr double kParameterDeviation = 1.6;  // of a log parameter about the fitted one
+constexpr double kJitter = 1e-7;
+constexpr size_t kApart = 64;  // index steps from which on nothing is shared
 
-}  // namespace
-
-double Kriging::shared(const std::array<int, kAxes>& a, const std::array<int, kAxes>& b) const {
-  double distance = 0;
-  for (size_t i = 0; i < kAxes; ++i) {
-    const double d = double(a[i] - b[i]) / kLength[i];
-    distance += d * d;
-  }
-  return deviation_ * deviation_ * std::exp(-distance / 2);
+double squared(double x) {
+  return x * x;
 }
 
-void Kriging::fit(std::span<const Observed> points, double deviation) {
-  deviation_ = deviation;
-  places_.clear();
-  const size_t n = points.size();
-  factor_.assign(n * n, 0);
-  weights_.assign(n, 0);
-  for (const Observed& p : points) places_.push_back(p.at);
-  for (size_t i = 0; i < n; ++i)
-    for (size_t j = 0; j <= i; ++j) {
-      double sum = shared(places_[i], places_[j]);
-      if (i == j) sum += points[i].variance + kNugget * kNugget;
-      for (size_t k = 0; k < j; ++k) sum -= factor_[i * n + k] * factor_[j * n + k];
-      factor_[i * n + j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / factor_[j * n + j];
-    }
-  for (size_t i = 0; i < n; ++i) {
-    double sum = points[i].residual;
-    for (size_t k = 0; k < i; ++k) sum -= factor_[i * n + k] * weights_[k];
-    weights_[i] = sum / factor_[i * n + i];
-  }
-  for (size_t i = n; i-- > 0;) {
-    double sum = weights_[i];
-    for (size_t k = i + 1; k < n; ++k) sum -= factor_[k * n + i] * weights_[k];
-    weights_[i] = sum / factor_[i * n + i];
-  }
+double prior(double value, double usual) {
+  return -kPriorWeight * squared(std::log(value / usual));
 }
 
-double Kriging::mean(const std::array<int, kAxes>& at) const {
+using Alike = std::array<std::array<double, kApart>, kAxes>;
+
+/// What is shared along each axis, by index steps, for each stretch.
+const std::array<Alike, kStretches.size()>& alikes() {
+  static const auto all = [] {
+    std::array<Alike, kStretches.size()> made{};
+    for (size_t s = 0; s < made.size(); ++s)
+      for (size_t a = 0; a < kAxes; ++a)
+        for (size_t d = 0; d < kApart; ++d)
+          made[s][a][d] = std::exp(-squared(double(d) / (kLength[a] * kStretches[s])) / 2);
+    return made;
+  }();
+  return all;
+}
+
+double alike(const Alike& by, const std::array<int, kAxes>& a, const std::array<int, kAxes>& b) {
+  double product = 1;
+  for (size_t i = 0; i < kAxes; ++i)
+    product *= by[i][std::min(kApart - 1, size_t(std::abs(a[i] - b[i])))];
+  return product;
+}
+
+double dot(const CostSlopes& a, const CostSlopes& b) {
   double sum = 0;
-  for (size_t i = 0; i < places_.size(); ++i) sum += weights_[i] * shared(at, places_[i]);
+  for (size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
   return sum;
 }
 
-double Kriging::sd(const std::array<int, kAxes>& at) const {
-  const size_t n = places_.size();
-  std::vector<double> v(n);
-  double explained = 0;
-  for (size_t i = 0; i < n; ++i) {
-    double sum = shared(at, places_[i]);
-    for (size_t k = 0; k < i; ++k) sum -= factor_[i * n + k] * v[k];
-    v[i] = sum / factor_[i * n + i];
-    explained += v[i] * v[i];
+}  // namespace
+
+double Kriging::shared(const Place& a, const Place& b) const {
+  const double own = a.at == b.at ? squared(kUnevennesses[size_t(shape_.unevenness)]) : 0;
+  return squared(kParameterDeviation) * dot(a.slopes, b.slopes) + own +
+         squared(kDeviations[size_t(shape_.deviation)]) *
+             alike(alikes()[size_t(shape_.stretch)], a.at, b.at);
+}
+
+Eigen::VectorXd Kriging::sharedWithAll(const Place& p) const {
+  Eigen::VectorXd all(static_cast<Eigen::Index>(places_.size()));
+  for (Eigen::Index i = 0; i < all.size(); ++i) all[i] = shared(p, places_[size_t(i)]);
+  return all;
+}
+
+Kriging::Parts Kriging::partsOf(std::span<const Observed> points) const {
+  const auto n = static_cast<Eigen::Index>(points.size());
+  Parts parts{Eigen::MatrixXd(n, n), {}, Eigen::VectorXd(n), Eigen::VectorXd(n)};
+  parts.alike.assign(kStretches.size(), Eigen::MatrixXd(n, n));
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Observed& a = points[size_t(i)];
+    parts.noise[i] = a.variance + kJitter;
+    parts.residuals[i] = a.residual;
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      const Observed& b = points[size_t(j)];
+      parts.slopes(i, j) = squared(kParameterDeviation) * dot(a.place.slopes, b.place.slopes);
+      for (size_t s = 0; s < kStretches.size(); ++s)
+        parts.alike[s](i, j) = alike(alikes()[s], a.place.at, b.place.at);
+    }
   }
-  return std::sqrt(std::max(deviation_ * deviation_ - explained, 0.0));
+  return parts;
+}
+
+double Kriging::likelihood(const Parts& parts, const Shape& shape) {
+  const double deviation = kDeviations[size_t(shape.deviation)],
+               unevenness = kUnevennesses[size_t(shape.unevenness)];
+  Eigen::MatrixXd k = parts.slopes + squared(deviation) * parts.alike[size_t(shape.stretch)];
+  k.diagonal() += parts.noise;
+  k.diagonal().array() += squared(unevenness);
+  solver_.compute(k);
+  weights_ = solver_.solve(parts.residuals);
+  const double logDet = 2 * solver_.matrixLLT().diagonal().array().log().sum();
+  return -0.5 * (parts.residuals.dot(weights_) + logDet) + prior(deviation, kUsualDeviation) +
+         prior(unevenness, kUsualUnevenness);
+}
+
+double Kriging::fit(std::span<const Observed> points) {
+  places_.clear();
+  for (const Observed& p : points) places_.push_back(p.place);
+  const Parts parts = partsOf(points);
+  double most = likelihood(parts, shape_);
+  // Uphill one value at a time, from where the last fit ended.
+  const std::array<std::pair<int Shape::*, int>, 3> kMoves{
+      {{&Shape::deviation, int(kDeviations.size())},
+       {&Shape::stretch, int(kStretches.size())},
+       {&Shape::unevenness, int(kUnevennesses.size())}}};
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& [member, values] : kMoves)
+      for (const int by : {-1, 1}) {
+        Shape next = shape_;
+        next.*member += by;
+        if (next.*member < 0 || next.*member >= values) continue;
+        if (const double l = likelihood(parts, next); l > most)
+          most = l, shape_ = next, moved = true;
+      }
+  }
+  most = likelihood(parts, shape_);
+  slopeWeights_ = {};
+  for (size_t i = 0; i < places_.size(); ++i)
+    for (size_t j = 0; j < slopeWeights_.size(); ++j)
+      slopeWeights_[j] += weights_[Eigen::Index(i)] * places_[i].slopes[j];
+  return most;
+}
+
+double Kriging::mean(const Place& p) const {
+  const Alike& by = alikes()[size_t(shape_.stretch)];
+  double smooth = 0, own = 0;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const double weight = weights_[Eigen::Index(i)];
+    smooth += weight * alike(by, p.at, places_[i].at);
+    if (p.at == places_[i].at) own += weight;
+  }
+  return squared(kParameterDeviation) * dot(p.slopes, slopeWeights_) +
+         squared(kDeviations[size_t(shape_.deviation)]) * smooth +
+         squared(kUnevennesses[size_t(shape_.unevenness)]) * own;
+}
+
+double Kriging::sd(const Place& p) const {
+  const Eigen::VectorXd v = solver_.matrixL().solve(sharedWithAll(p));
+  return std::sqrt(std::max(shared(p, p) - v.squaredNorm(), 0.0));
+}
+
+Kriging::Joint Kriging::joint(std::span<const Place> places) const {
+  const auto m = static_cast<Eigen::Index>(places.size());
+  Eigen::MatrixXd across(static_cast<Eigen::Index>(places_.size()), m), own(m, m);
+  for (Eigen::Index j = 0; j < m; ++j) {
+    across.col(j) = sharedWithAll(places[size_t(j)]);
+    for (Eigen::Index i = j; i < m; ++i) own(i, j) = shared(places[size_t(i)], places[size_t(j)]);
+  }
+  Joint joint;
+  joint.mean = across.transpose() * weights_;
+  const Eigen::MatrixXd v = solver_.matrixL().solve(across);
+  own.triangularView<Eigen::Lower>() -= v.transpose() * v;
+  own.diagonal().array() += kJitter;
+  joint.factor = own.llt().matrixL();
+  return joint;
 }
 
 }  // namespace autoccl

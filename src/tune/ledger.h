@@ -32,7 +32,6 @@ class Ledger {
   void settle();
 
   [[nodiscard]] Estimate of(const Config& c) const;
-  [[nodiscard]] bool knows(const Config& c) const { return rows_.contains(c); }
   /// Standard deviation of one call about its config's and epoch's effects, in log units.
   [[nodiscard]] double noise() const { return noise_; }
   [[nodiscard]] size_t samples() const { return samples_.size(); }

@@ -1,6 +1,7 @@
 // The smaller parts of the tuner: grid, ledger, fit, budget, change point, journal, round, drift.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -29,21 +30,6 @@ Space ringSpace() {
                              {4096, 8192, 16384, 32768},
                              0});
   return space;
-}
-
-TEST(Grid, NeighboursGoBothWaysAndHoldLaneBytesOnTheDiagonals) {
-  const Grid grid(ringSpace(), false);
-  const Point p{0, {1, 1, 1}};
-  const auto around = grid.neighbours(p, {1, 1, 1});
-  EXPECT_EQ(around.size(), 8u);
-  int diagonals = 0;
-  for (const Point& q : around)
-    if (q.at[0] != p.at[0] && q.at[2] != p.at[2]) {
-      const Config a = grid.config(p), b = grid.config(q);
-      EXPECT_EQ(uint64_t{a.channels} * a.chunk, uint64_t{b.channels} * b.chunk);
-      ++diagonals;
-    }
-  EXPECT_EQ(diagonals, 2);
 }
 
 TEST(Grid, TheChunkKeepsItsIndexWhenChannelsChange) {
@@ -121,8 +107,10 @@ TEST(CostFit, FindsTheModelBehindNoisyPoints) {
         const Config at{Algorithm::kRing, Protocol::kSimple, Transport::kShm, 0, nc, nt, c};
         points.push_back({at, noise.measure(costUs(truth, bytes, at)), 1});
       }
-  const auto fit = fitCost(bytes, points);
-  ASSERT_TRUE(fit);
+  const auto forms = fitCostForms(bytes, points);
+  ASSERT_FALSE(forms.empty());
+  const auto fit = std::min_element(forms.begin(), forms.end(),
+                                    [](auto& a, auto& b) { return a.residual < b.residual; });
   EXPECT_LT(fit->residual, 0.15);
   const Config fresh{Algorithm::kRing, Protocol::kSimple, Transport::kShm, 0, 8, 384, 131072};
   EXPECT_NEAR(fit->us(fresh) / costUs(truth, bytes, fresh), 1, 0.15);
@@ -130,8 +118,8 @@ TEST(CostFit, FindsTheModelBehindNoisyPoints) {
 
 TEST(CostFit, NeedsThreePoints) {
   const CostPoint p{ringSpace().fallback, 10, 1};
-  EXPECT_FALSE(fitCost(1024, std::vector<CostPoint>{p, p}));
-  EXPECT_FALSE(fitCost(0, std::vector<CostPoint>{p, p, p}));
+  EXPECT_TRUE(fitCostForms(1024, std::vector<CostPoint>{p, p}).empty());
+  EXPECT_TRUE(fitCostForms(0, std::vector<CostPoint>{p, p, p}).empty());
 }
 
 TEST(Budget, FillsByItsShareUpToTheHorizonAndMayBeOverdrawn) {
@@ -141,9 +129,9 @@ TEST(Budget, FillsByItsShareUpToTheHorizonAndMayBeOverdrawn) {
   budget.communicated(1e8);
   EXPECT_DOUBLE_EQ(budget.creditUs(), 20000);
   budget.spend(25000);
-  EXPECT_FALSE(budget.affords(0));
+  EXPECT_LT(budget.creditUs(), 0);
   budget.communicated(3e5);
-  EXPECT_TRUE(budget.affords(0));
+  EXPECT_GE(budget.creditUs(), 0);
   budget.grant(50000);
   budget.communicated(1e5);
   EXPECT_DOUBLE_EQ(budget.creditUs(), 51000);  // an opening credit is not cut by the cap

@@ -193,9 +193,9 @@ TEST(SubspaceRace, KeepsToItsCalls) {
 }
 
 TEST(SubspaceRace, ReachesTheOracleUnderNoiseDriftAndStragglers) {
-  for (const auto& [sd, share] : {std::pair{0.02, 0.9}, {0.05, 0.85}, {0.10, 0.75}}) {
+  for (const auto& [sd, share] : {std::pair{0.02, 0.95}, {0.05, 0.9}, {0.10, 0.85}}) {
     int reached = 0;
-    constexpr int kSeeds = 40;
+    constexpr int kSeeds = 20;
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
       PolicyOptions options;
       options.seed = seed;

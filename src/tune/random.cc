@@ -1,10 +1,10 @@
 // Random search: configs drawn evenly from the whole space, the least median wins. A baseline.
-#include <map>
+#include <vector>
 
 #include "tune/chance.h"
 #include "tune/grid.h"
+#include "tune/least_median.h"
 #include "tune/policy_table.h"
-#include "tune/statistics.h"
 
 namespace autoccl {
 namespace {
@@ -12,15 +12,17 @@ namespace {
 class Random : public Policy {
  public:
   Random(const Space& space, const PolicyOptions& options)
-      : grid_(space, options.deterministic), options_(options), chance_(options.seed) {
+      : grid_(space, options.deterministic),
+        options_(options),
+        chance_(options.seed),
+        least_(space.fallback) {
     for (size_t s = 0; s < grid_.subspaces(); ++s)
       for (const Point& p : grid_.points(s)) points_.push_back(p);
-    best_ = space.fallback;
   }
 
   std::vector<Trial> ask() override {
     std::vector<Trial> block;
-    if (asked_ == 0) block.push_back({best_, options_.callsPerTrial});
+    if (asked_ == 0) block.push_back({least_.best(), options_.callsPerTrial});
     const size_t room = points_.empty() ? 0 : kBlock;
     while (block.size() < room)
       block.push_back(
@@ -30,15 +32,9 @@ class Random : public Policy {
     return block;
   }
 
-  void tell(std::span<const Sample> samples) override {
-    std::map<Config, std::vector<double>> byConfig;
-    for (const Sample& s : samples)
-      if (!s.failed) byConfig[s.config].push_back(s.us);
-    for (const auto& [config, us] : byConfig)
-      if (const double m = median(us); bestUs_ == 0 || m < bestUs_) bestUs_ = m, best_ = config;
-  }
+  void tell(std::span<const Sample> samples) override { least_.put(samples); }
 
-  [[nodiscard]] Config best() const override { return best_; }
+  [[nodiscard]] Config best() const override { return least_.best(); }
   [[nodiscard]] bool done() const override {
     return asked_ + static_cast<int>(kBlock) * options_.callsPerTrial > options_.maxCalls;
   }
@@ -50,8 +46,7 @@ class Random : public Policy {
   Chance chance_;
   std::vector<Point> points_;
   int asked_ = 0;
-  Config best_;
-  double bestUs_ = 0;
+  LeastMedian least_;
 };
 
 }  // namespace

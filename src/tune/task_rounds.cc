@@ -8,7 +8,6 @@
 namespace autoccl {
 namespace {
 
-constexpr double kRatioMemory = 0.9;  // of the running mean of untried trials' times
 constexpr double kNsPerSecond = 1e9;
 
 }  // namespace
@@ -57,9 +56,10 @@ void TaskTuner::charge(Budget& budget) {
     if (config == status_.config) continue;
     double extra = 0;
     for (const double t : us) extra += t - base;
-    if (phase_ != "confirm" && phase_ != "drift" && phase_ != "step" && base > 0)
-      usualRatio_ =
-          kRatioMemory * usualRatio_ + (1 - kRatioMemory) * std::max(1.0, median(us) / base);
+    if (!proven_.contains(config) && base > 0) {
+      firstCalls_ += static_cast<int>(us.size());
+      dearestRatio_ = std::max(dearestRatio_, *std::max_element(us.begin(), us.end()) / base);
+    }
     if (extra <= 0) continue;
     budget.spend(extra);
     status_.lostUs += extra;

@@ -28,7 +28,7 @@ struct TrialRecord {
   int calls = 0;
   int samples = 0;      // usable ones
   double medianUs = 0;  // 0 where all failed
-  std::string phase;    // "breadth", "depth", "polish", "search", "confirm", "drift", "step"
+  std::string phase;    // "breadth", "depth", "search", "confirm", "drift", "step"
   /// "win", "lose": the best of the search after this round, or not; "accepted", "rejected": by a
   /// confirmation or step check; "kept", "rolled back": by a drift check; "failed"; "" for the
   /// default's blocks, which only serve the comparison, and for what was not judged yet.

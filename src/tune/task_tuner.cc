@@ -14,7 +14,8 @@ constexpr size_t kRecent = 33;
 constexpr size_t kMostTrialsPerPlan = 64;
 constexpr uint64_t kQuietCalls = 2000;  // after a change point; doubled each time
 constexpr int kMostReopened = 10;       // doublings
-constexpr double kStepShare = 0.5;      // predicted extra of a plan, of a median step
+constexpr double kCaution = 2;          // times the dearest first call so far, with many of them
+constexpr double kFewCalls = 10;        // added to it over their number
 constexpr double kLeastPlanCalls = 4;   // a plan is worth a round trip from this predicted extra on
 
 void keepLast(std::vector<double>& values, double value) {
@@ -161,52 +162,63 @@ void TaskTuner::startConfirmation(const Config& candidate) {
   status_.state = TaskState::kConfirming;
 }
 
-double TaskTuner::predictedExtraUs(const Trial& t) const {
-  if (t.config == status_.config) return 0;
+/// Of one call. An untried config is priced by the engine's prior, at least as dear as a first
+/// call so far, `caution` times over.
+double TaskTuner::predictedExtraUs(const Config& c, double caution) const {
+  if (c == status_.config) return 0;
   const double base = median(recentUs_);
-  double ratio = usualRatio_;
-  if (proven_.contains(t.config)) {
+  double ratio = 1 + caution * (dearestRatio_ - 1);
+  if (proven_.contains(c)) {
     std::vector<double> us;
     for (auto r = status_.history.rbegin(); r != status_.history.rend() && us.size() < 3; ++r)
-      if (r->config == t.config && r->medianUs > 0) us.push_back(r->medianUs);
+      if (r->config == c && r->medianUs > 0) us.push_back(r->medianUs);
     if (!us.empty() && base > 0) ratio = median(us) / base;
   } else {
-    const double priorBase = space_.priorUs(status_.config), prior = space_.priorUs(t.config);
-    if (priorBase > 0 && prior > priorBase * usualRatio_) ratio = prior / priorBase;
+    const double priorBase = space_.priorUs(status_.config), prior = space_.priorUs(c);
+    if (priorBase > 0) ratio = std::max(ratio, prior / priorBase);
   }
-  return std::max(0.0, ratio - 1) * base * t.calls;
+  return std::max(0.0, ratio - 1) * base;
 }
 
-std::vector<Trial> TaskTuner::affordable(const Budget& budget, double stepUs) {
-  std::vector<Trial> plan;
-  double extra = 0, waiting = 0;
+std::vector<Trial> TaskTuner::affordable(Allowance& left) {
+  std::vector<Trial> plan, later;
   const double base = median(recentUs_);
-  for (const Trial& t : queue_) waiting += predictedExtraUs(t);
-  if (!budget.affords(std::min(waiting, kLeastPlanCalls * base))) return plan;
+  const double caution = kCaution + kFewCalls / (firstCalls_ + 1);
+  double waiting = 0;
+  for (const Trial& t : queue_) waiting += predictedExtraUs(t.config, caution) * t.calls;
+  const bool paid = std::min(waiting, kLeastPlanCalls * base) <= left.budgetUs;
+  status_.state = paid || queue_.empty() ? TaskState::kSearching : TaskState::kPaused;
+  if (!paid || left.stepUs <= 0) return plan;
+  const double most = left.mostUs + options_.openingCreditCalls * base;
+  int mayBegin = firstCalls_ + 1;
   while (!queue_.empty() && plan.size() < kMostTrialsPerPlan) {
-    const Trial& t = queue_.front();
-    const double more = predictedExtraUs(t);
-    if (!allowed(t.config) || more > budget.mostUs() + options_.openingCreditCalls * base) {
+    Trial t = queue_.front();
+    const bool begins = !proven_.contains(t.config);
+    if (!allowed(t.config) || predictedExtraUs(t.config, 0) * t.calls > most) {
       heard_.push_back({t.config, 0, 0, true});  // never runs: for the policy a failed trial
-    } else {
-      const bool tooDear =
-          !budget.affords(extra + more) || (stepUs > 0 && extra + more > kStepShare * stepUs);
-      if (!plan.empty() && tooDear) break;
-      extra += more;
-      plan.push_back(t);
+      queue_.pop_front();
+      continue;
     }
+    const int rest = begins ? t.calls - 1 : 0;  // once the first call's cost is known
+    t.calls -= rest;
+    const double extra = predictedExtraUs(t.config, caution) * t.calls;
+    if (!plan.empty() && ((begins && mayBegin <= 0) || !left.affords(extra))) break;
     queue_.pop_front();
+    left.take(extra);
+    mayBegin -= begins;
+    plan.push_back(t);
+    if (rest > 0) later.push_back({t.config, rest});
   }
+  queue_.insert(queue_.begin(), later.begin(), later.end());
   return plan;
 }
 
-std::optional<TablePlan> TaskTuner::propose(const Budget& budget, double stepUs,
-                                            const NeighbourSource& neighbours) {
+std::optional<TablePlan> TaskTuner::propose(Allowance& left, const NeighbourSource& neighbours) {
   if (round_ || status_.state == TaskState::kOff || status_.state == TaskState::kWarmUp)
     return std::nullopt;
   if (status_.state == TaskState::kConverged) {
     const bool tuned = status_.config != space_.fallback;
-    if (tuned && drift_.due(status_.calls) && budget.affords(0)) {
+    if (tuned && drift_.due(status_.calls) && left.budgetUs >= 0) {
       phase_ = "drift";
       return publish(drift_.ask(space_.fallback, status_.config));
     }
@@ -227,16 +239,15 @@ std::optional<TablePlan> TaskTuner::propose(const Budget& budget, double stepUs,
   if (!confirmation_ && policy_->done() && queue_.empty()) startConfirmation(policy_->best());
   if (confirmation_) {
     phase_ = "confirm";
-    status_.state = budget.affords(0) ? TaskState::kConfirming : TaskState::kPaused;
-    return budget.affords(0) ? publish(confirmation_->ask()) : std::nullopt;
+    status_.state = left.budgetUs >= 0 ? TaskState::kConfirming : TaskState::kPaused;
+    return left.budgetUs >= 0 ? publish(confirmation_->ask()) : std::nullopt;
   }
   if (queue_.empty()) {
     const std::vector<Trial> asked = policy_->ask();
     queue_.assign(asked.begin(), asked.end());
     phase_ = policy_->phase();
   }
-  std::vector<Trial> plan = affordable(budget, stepUs);
-  status_.state = plan.empty() && !queue_.empty() ? TaskState::kPaused : TaskState::kSearching;
+  std::vector<Trial> plan = affordable(left);
   if (!plan.empty()) return publish(std::move(plan));
   if (queue_.empty()) finishSearchRound();
   return std::nullopt;

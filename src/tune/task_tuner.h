@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,9 +37,17 @@ class TaskTuner {
 
   /// One call was measured. `steps` so far: for break-even and convergence.
   void call(const TimedCall& c, Budget& budget, const StepTable& steps);
-  /// The next round as a table change, if there is one that the budget affords and `stepUs` (median
-  /// step, 0 unknown) allows. `neighbours` are winners of like tasks, starting points of a search.
-  [[nodiscard]] std::optional<TablePlan> propose(const Budget& budget, double stepUs,
+  /// What trials may cost by prediction. Every task takes its share away.
+  struct Allowance {
+    double budgetUs = 0;                                      // the bucket's credit
+    double mostUs = 0;                                        // that the bucket holds at most
+    double stepUs = std::numeric_limits<double>::infinity();  // what is left of this step's
+    [[nodiscard]] bool affords(double us) const { return us <= std::min(budgetUs, stepUs); }
+    void take(double us) { budgetUs -= us, stepUs -= us; }
+  };
+  /// The next round as a table change, if there is one that the allowance affords. `neighbours`
+  /// are winners of like tasks, starting points of a search.
+  [[nodiscard]] std::optional<TablePlan> propose(Allowance& left,
                                                  const NeighbourSource& neighbours);
   void committed(uint64_t version, uint64_t fromCall);
   void aborted();
@@ -73,8 +82,11 @@ class TaskTuner {
   /// The verdict on every block since the last judgement, by its config.
   void judge(const std::function<std::string(const Config&)>& verdictOf);
   [[nodiscard]] double usOf(const TimedCall& c) const;
-  [[nodiscard]] double predictedExtraUs(const Trial& t) const;
-  [[nodiscard]] std::vector<Trial> affordable(const Budget& budget, double stepUs);
+  [[nodiscard]] double predictedExtraUs(const Config& c, double caution) const;
+  /// Trials from the queue that the allowance covers by prediction, or one where none is covered.
+  /// Of configs that never ran it takes at most one call more than such calls were made so far,
+  /// each priced at twice the dearest of them.
+  [[nodiscard]] std::vector<Trial> affordable(Allowance& left);
   [[nodiscard]] std::optional<TablePlan> publish(std::vector<Trial> trials);
 
   TunerOptions options_;
@@ -99,7 +111,8 @@ class TaskTuner {
   DriftWatch drift_;
   ChangePoint change_;
   int64_t lastCallNs_ = 0;
-  double usualRatio_ = 1.5;      // of untried trials to the incumbent
+  double dearestRatio_ = 1.5;    // of a config's first call to the incumbent
+  int firstCalls_ = 0;           // of configs that had never run
   uint64_t quietUntilCall_ = 0;  // no change point before this call
 };
 

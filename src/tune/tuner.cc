@@ -16,6 +16,7 @@ namespace autoccl {
 namespace {
 
 constexpr size_t kMostNeighbours = 2;
+constexpr double kStepShare = 0.5;     // predicted extra of all trials in a step, of a median step
 constexpr double kFarthestSize = 4.5;  // as a ratio of bytes
 
 double sizeDistance(const Task& a, const Task& b) {
@@ -80,6 +81,7 @@ class Tuner::Impl {
   void stepEnded(double ms, int64_t nowNs) {
     latestNs_ = std::max(latestNs_, nowNs);
     if (ms > 0) steps_.ended(ms, nowNs);
+    askedOfStepUs_ = 0;
   }
 
   std::vector<TablePlan> nextPlans(int64_t nowNs) {
@@ -91,15 +93,19 @@ class Tuner::Impl {
     const bool anyBusy =
         std::any_of(tasks_.begin(), tasks_.end(), [](auto& t) { return t.busy(); });
     if (stepsChecked && anyBusy) return plans;
-    const double stepUs = steps_.medianMs() * 1e3;
+    TaskTuner::Allowance left{budget_.creditUs(), budget_.mostUs()};
+    if (const double stepUs = steps_.medianMs() * 1e3; stepUs > 0)
+      left.stepUs = kStepShare * stepUs - askedOfStepUs_;
+    const double stepsBefore = left.stepUs;
     for (TaskTuner& t : tasks_) {
       if (stepsChecked && !t.checksSteps()) continue;
-      if (auto plan = t.propose(budget_, stepUs, [&] { return neighboursOf(t); })) {
+      if (auto plan = t.propose(left, [&] { return neighboursOf(t); })) {
         plans.push_back(std::move(*plan));
         outstanding_.push_back(&t);
       }
       if (stepsChecked && !plans.empty()) break;
     }
+    if (std::isfinite(left.stepUs)) askedOfStepUs_ += stepsBefore - left.stepUs;
     writeJournal();
     return plans;
   }
@@ -204,6 +210,7 @@ class Tuner::Impl {
   std::vector<TaskTuner*> outstanding_;
   Journal written_;
   double communicationUs_ = 0, fenceUs_ = 0;
+  double askedOfStepUs_ = 0;  // predicted extra of the trials asked for since the step began
   uint64_t breakEvenStep_ = 0;
   int64_t firstNs_ = 0, latestNs_ = 0;
 };

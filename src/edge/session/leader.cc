@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/log.h"
+#include "tune/statistics.h"
 
 namespace autoccl {
 namespace {
@@ -12,12 +13,10 @@ constexpr size_t kMaxSteps = 20000;                    // kept for the report
 constexpr double kFullSamplingCallsPerSecond = 20000;  // above, settled tasks are sampled thinly
 constexpr int64_t kRateWindowNs = 500'000'000;
 
-double medianMs(std::vector<StepRecord> steps) {
-  if (steps.empty()) return 0;
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end(),
-                   [](const StepRecord& a, const StepRecord& b) { return a.ms < b.ms; });
-  return middle->ms;
+double medianMs(const std::vector<StepRecord>& steps) {
+  std::vector<double> ms;
+  for (const StepRecord& s : steps) ms.push_back(s.ms);
+  return median(ms);
 }
 
 Proposal toProposal(const std::vector<TablePlan>& plans) {
@@ -108,6 +107,7 @@ void Leader::step(int64_t nowNs) {
 
 void Leader::meetNewTasks(int64_t nowNs) {
   for (const Task& task : agreement_.newTasks()) {
+    ++tasksMet_;
     const auto known = options_.known ? options_.known(task) : std::nullopt;
     logLine(LogLevel::kInfo, "task " + std::to_string(keyOf(task)) + " is " + toText(task) +
                                  " on " + options_.communicatorName);
@@ -138,7 +138,7 @@ void Leader::takeSteps(int64_t nowNs) {
                           std::max(0.0, length.ms - exposedMs)};
     if (steps_.size() < kMaxSteps) steps_.push_back(step);
     auto& group = versions_ == 0 ? untouchedSteps_ : settledSteps_;
-    if ((versions_ == 0 || settled()) && group.size() < kMaxSteps) group.push_back(step);
+    if ((versions_ == 0 || settledTasks() > 0) && group.size() < kMaxSteps) group.push_back(step);
   }
 }
 
@@ -185,7 +185,7 @@ void Leader::chooseSampling(int64_t nowNs) {
       static_cast<double>(calls - rateCalls_) * 1e9 / static_cast<double>(nowNs - rateSinceNs_);
   rateSinceNs_ = nowNs;
   rateCalls_ = calls;
-  const bool thin = watches_.empty() && settled() && rate > kFullSamplingCallsPerSecond;
+  const bool thin = watches_.empty() && settledTasks() > 0 && rate > kFullSamplingCallsPerSecond;
   board_.setSkipMask(thin ? 15 : 0);
 }
 

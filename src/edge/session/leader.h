@@ -39,7 +39,8 @@ class Leader {
   void step(int64_t nowNs);
   /// The program says: a training step begins. Any one thread.
   void stepMark(int64_t nowNs) noexcept { clock_.mark(nowNs); }
-  [[nodiscard]] bool settled() const { return tuner_.settled() && !tuner_.status().empty(); }
+  /// Tasks met so far if none of them is still being searched, else 0.
+  [[nodiscard]] uint64_t settledTasks() const { return tuner_.settled() ? tasksMet_ : 0; }
   /// What is known so far of this communicator: tasks, steps, ranks, costs.
   [[nodiscard]] RunRecord record() const;
 
@@ -74,6 +75,7 @@ class Leader {
   int64_t rateSinceNs_ = 0;
   int64_t rateCalls_ = 0;
   uint64_t versions_ = 0;
+  uint64_t tasksMet_ = 0;
 };
 
 }  // namespace autoccl

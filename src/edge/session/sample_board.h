@@ -41,9 +41,11 @@ class SampleBoard {
     return head_->load(std::memory_order_relaxed);
   }
   void setSkipMask(uint64_t mask) noexcept { head_->store(mask, std::memory_order_relaxed); }
-  /// Every task has converged (or tuning stopped). Set by the leader, read by all.
-  [[nodiscard]] bool settled() const noexcept { return head_[1].load() != 0; }
-  void setSettled(bool settled) noexcept { head_[1].store(settled ? 1 : 0); }
+  /// How many tasks the leader knows of, none of which is still being searched; 0 while one is;
+  /// kForGood when tuning has stopped. Set by the leader, read by all.
+  static constexpr uint64_t kForGood = UINT64_MAX;
+  [[nodiscard]] uint64_t settledTasks() const noexcept { return head_[1].load(); }
+  void setSettledTasks(uint64_t tasks) noexcept { head_[1].store(tasks); }
 
  private:
   std::atomic<uint64_t>* head_;

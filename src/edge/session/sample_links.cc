@@ -35,7 +35,7 @@ bool SampleLinks::consume(const LinkEvent& event) {
   if (!notice) return false;
   if (!leads() && event.rank == 0) {
     board_.setSkipMask(notice->skipMask);
-    board_.setSettled(notice->settled);
+    board_.setSettledTasks(notice->settledTasks);
     if (notice->ready) board_.setReady();
   }
   return true;
@@ -77,7 +77,7 @@ void SampleLinks::sendSamples() {
 }
 
 void SampleLinks::sendNotice(int to) {
-  const Notice now{board_.skipMask(), board_.settled(), board_.ready()};
+  const Notice now{board_.skipMask(), board_.settledTasks(), board_.ready()};
   auto& noticed = noticed_[static_cast<size_t>(to)];
   if (noticed != now && links_.send(to, now)) noticed = now;
 }

@@ -82,9 +82,9 @@ TEST(SampleLinks, TellWorkersWhatTheLeaderDecidesAndTellItAgainOnANewConnection)
   End worker(1, relay.port());
   EXPECT_TRUE(stepUntil({&leader, &worker}, [&] { return worker.board.ready(); }));
   EXPECT_EQ(worker.board.skipMask(), 15u);
-  EXPECT_FALSE(worker.board.settled());
-  leader.board.setSettled(true);
-  EXPECT_TRUE(stepUntil({&leader, &worker}, [&] { return worker.board.settled(); }));
+  EXPECT_EQ(worker.board.settledTasks(), 0u);
+  leader.board.setSettledTasks(3);
+  EXPECT_TRUE(stepUntil({&leader, &worker}, [&] { return worker.board.settledTasks() == 3; }));
   relay.cut(true);
   EXPECT_TRUE(stepUntil({&leader, &worker}, [&] {
     return !worker.events.empty() && worker.events.back().kind == LinkEvent::Kind::kDown;

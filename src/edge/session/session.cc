@@ -77,7 +77,9 @@ class TuningSession::Impl {
   void stepMark() noexcept {
     if (marks_) marks_->stepMark(nowNs());
   }
-  [[nodiscard]] bool settled() const noexcept { return board_.settled(); }
+  [[nodiscard]] bool settled() const noexcept {
+    return board_.settledTasks() >= std::max<uint64_t>(1, agreement_.tasksCalled());
+  }
   void abort() noexcept { agreement_.abort(); }
 
  private:
@@ -157,7 +159,7 @@ class TuningSession::Impl {
     lead([&] {
       leader_->step(now);
       next = std::min(next, now + kLeaderNapNs);
-      board_.setSettled(leader_->settled());
+      board_.setSettledTasks(leader_->settledTasks());
       if (now - recordedNs_ < kRecordEveryNs) return;
       recordedNs_ = now;
       RecordBook::ofProcess().put(seat_.sessionId, leader_->record(), false);
@@ -176,7 +178,7 @@ class TuningSession::Impl {
   void noteEnd() {
     const auto why = agreement_.off();
     if (!why) return;
-    board_.setSettled(true);
+    board_.setSettledTasks(SampleBoard::kForGood);
     if (std::exchange(toldEnd_, true)) return;
     const bool speaks = seat_.rank == 0 || (seat_.rank == 1 && why->rfind("rank 0", 0) == 0);
     logLine(speaks ? LogLevel::kWarn : LogLevel::kInfo,
@@ -200,7 +202,7 @@ class TuningSession::Impl {
       logLine(LogLevel::kWarn, "tuning of " + seat_.name + " stops: " + error.what());
       retired_ = std::move(leader_);
       leader_.reset();
-      board_.setSettled(true);
+      board_.setSettledTasks(SampleBoard::kForGood);
     }
   }
 

@@ -59,6 +59,16 @@ TEST_F(SessionTest, TwoRanksFindTheBestConfigTogetherAndNeverDiffer) {
   EXPECT_GT(tasks[0].gainLow, 1.0);
 }
 
+TEST_F(SessionTest, ATaskThatTheLeaderHasNotMetYetCountsAsSearching) {
+  EXPECT_FALSE(ranks_[0].session->settled()) << "nothing was called yet";
+  EXPECT_TRUE(callUntilSettled(ranks_, sessionTask(kRanks, 1 << 20)));
+  for (int i = 1; i <= 20; ++i) {
+    EXPECT_TRUE(callAll(ranks_, sessionTask(kRanks, (1 << 20) + 64 * i), 1));
+    for (const SessionRank& r : ranks_) EXPECT_FALSE(r.session->settled());
+  }
+  for (SessionRank& r : ranks_) r.session.reset();
+}
+
 TEST_F(SessionTest, EndingInTheMiddleOfASearchLeavesNobodyWaiting) {
   EXPECT_TRUE(callAll(ranks_, sessionTask(kRanks, 4096), 200));
   EXPECT_EQ(ranks_[0].ran, ranks_[1].ran);
