@@ -11,8 +11,10 @@ constexpr std::array<double, kAxes> kLength{2.5, 3.0, 3.5};  // indices: NC, NT,
 constexpr std::array kDeviations{0.02, 0.05, 0.12, 0.3};
 constexpr std::array kStretches{0.7, 1.5};
 constexpr std::array kUnevennesses{0.003, 0.01, 0.03};
-// What is held likely before anything was measured; a factor e off costs a tenth of a unit.
-constexpr double kUsualDeviation = 0.08, kUsualUnevenness = 0.008, kPriorWeight = 0.1;
+// What is held likely before anything was measured, and what a factor e off costs. Of noise and
+// unevenness the samples see little but the sum, so that the second is held more tightly.
+constexpr double kUsualDeviation = 0.08, kDeviationWeight = 0.1;
+constexpr double kUsualUnevenness = 0.008, kUnevennessWeight = 1;
 constexpr double kParameterDeviation = 1.6;  // of a log parameter about the fitted one
 constexpr double kJitter = 1e-7;
 constexpr size_t kApart = 64;  // index steps from which on nothing is shared
@@ -21,8 +23,8 @@ double squared(double x) {
   return x * x;
 }
 
-double prior(double value, double usual) {
-  return -kPriorWeight * squared(std::log(value / usual));
+double prior(double value, double usual, double weight) {
+  return -weight * squared(std::log(value / usual));
 }
 
 using Alike = std::array<std::array<double, kApart>, kAxes>;
@@ -95,8 +97,9 @@ double Kriging::likelihood(const Parts& parts, const Shape& shape) {
   solver_.compute(k);
   weights_ = solver_.solve(parts.residuals);
   const double logDet = 2 * solver_.matrixLLT().diagonal().array().log().sum();
-  return -0.5 * (parts.residuals.dot(weights_) + logDet) + prior(deviation, kUsualDeviation) +
-         prior(unevenness, kUsualUnevenness);
+  return -0.5 * (parts.residuals.dot(weights_) + logDet) +
+         prior(deviation, kUsualDeviation, kDeviationWeight) +
+         prior(unevenness, kUsualUnevenness, kUnevennessWeight);
 }
 
 double Kriging::fit(std::span<const Observed> points) {
