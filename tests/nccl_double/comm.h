@@ -92,6 +92,7 @@ struct ncclComm {
   std::vector<autoccl::nccl_double::CollTask> tasks;  // of the open group
   std::vector<autoccl::Letter> letters;
   std::vector<cudaStream_t> letterStreams;
+  std::vector<std::shared_ptr<void>> captured;  // plans that graphs replay
   uint64_t sequence[autoccl::nccl::kFuncs] = {};
   uint64_t calls = 0;  // executed, on the stream's thread
   uint32_t splits = 0;

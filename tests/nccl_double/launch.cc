@@ -25,8 +25,8 @@ struct Run {
   std::vector<uint64_t> works;  // by channel, from task.first; empty: nobody wants stamps
 };
 
-/// What lies on a stream for one group. A captured plan lives as long as the process, since graphs
-/// replay it; others go when they have run.
+/// What lies on a stream for one group. A captured plan lives as long as its communicator, since
+/// graphs replay it; others go when they have run.
 struct Plan {
   ncclComm* comm = nullptr;
   bool captured = false;
@@ -304,7 +304,9 @@ ncclResult_t launchAll(ncclComm& comm) {
   } else if (tells && (plan->runs.front().task.mask & kEventKernelCh) == 0) {
     postWork(*plan);  // once, at capture
   }
-  const CUresult put = cuda().launchHostFunc(stream, runPlan, plan.release());
+  Plan* launched = plan.release();
+  if (launched->captured) comm.captured.push_back(std::shared_ptr<Plan>(launched));
+  const CUresult put = cuda().launchHostFunc(stream, runPlan, launched);
   if (launch != nullptr) comm.profiler->stop(launch);
   return put == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
 }
