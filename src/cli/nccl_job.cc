@@ -29,7 +29,7 @@ std::string programPath(const std::string& word) {
   const char* path = std::getenv("PATH");
   for (std::string_view rest = path != nullptr ? path : ""; !rest.empty();) {
     const size_t end = rest.find(':');
-    const std::string file = std::string(rest.substr(0, end)) + "/" + word;
+    std::string file = std::string(rest.substr(0, end)) + "/" + word;
     if (access(file.c_str(), X_OK) == 0) return file;
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
@@ -46,11 +46,11 @@ class FileWords {
     in_.clear();
     in_.seekg(0);
     while (in_) {
-      const std::string tail =
-          block.size() > kOverlap ? block.substr(block.size() - kOverlap) : block;
-      block.resize(kBlock);
-      in_.read(block.data(), static_cast<std::streamsize>(kBlock));
-      block = tail + block.substr(0, static_cast<size_t>(in_.gcount()));
+      if (block.size() > kOverlap) block.erase(0, block.size() - kOverlap);
+      const size_t kept = block.size();
+      block.resize(kept + kBlock);
+      in_.read(block.data() + kept, static_cast<std::streamsize>(kBlock));
+      block.resize(kept + static_cast<size_t>(in_.gcount()));
       for (const std::string_view word : words)
         if (block.find(word) != std::string::npos) return true;
     }
