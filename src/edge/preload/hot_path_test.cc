@@ -27,6 +27,7 @@ thread_local uint64_t locks = 0;
 thread_local volatile sig_atomic_t systemCalls = 0;
 }  // namespace
 
+#ifndef AUTOCCL_SANITIZED  // the sanitizers have their own
 // Counts every allocation of this test program; the array forms come by here.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   ++allocations;
@@ -40,7 +41,6 @@ thread_local volatile sig_atomic_t systemCalls = 0;
   std::free(p);
 }
 
-#ifndef AUTOCCL_SANITIZED  // the sanitizers have their own
 // Counts every lock of this test program.
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   using Lock = int (*)(pthread_mutex_t*);

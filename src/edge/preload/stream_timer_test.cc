@@ -104,8 +104,14 @@ class Timer : public ::testing::Test {
     timer_->end(*slot, nullptr, note_);
   }
 
-  // Never destroyed: its thread is not joined, as in a real process.
-  StreamTimer* timer_ = new StreamTimer(&report, []() noexcept { return &kDriver; });
+  /// Never destroyed: its thread is not joined, as in a real process.
+  static StreamTimer* makeTimer() {
+    static auto* const all = new std::vector<std::unique_ptr<StreamTimer>>;
+    all->push_back(std::make_unique<StreamTimer>(&report, []() noexcept { return &kDriver; }));
+    return all->back().get();
+  }
+
+  StreamTimer* timer_ = makeTimer();
   nccl::KnownCommunicator known_;
   nccl::CallNote note_;
 };
