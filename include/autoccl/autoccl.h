@@ -173,9 +173,9 @@ ACCL_API acclResult_t acclScatter(const void* sendbuff, void* recvbuff, size_t r
                                   acclDataType_t datatype, int root, acclComm_t comm,
                                   acclStream_t stream);
 /* The uneven forms. displs count elements.
- * AllGatherv: recvcounts and displs are the same on all ranks. ReduceScatterv: so is recvcounts; the
- * blocks lie one behind the other in sendbuff. A call whose ranks differ there fails on all of them.
- * AllToAllv: each rank passes its own rows; what i sends to j is what j receives from i. */
+ * AllGatherv: recvcounts and displs are the same on all ranks. ReduceScatterv: so is recvcounts;
+ * the blocks lie one behind the other in sendbuff. A call whose ranks differ there fails on all of
+ * them. AllToAllv: each rank passes its own rows; what i sends to j is what j receives from i. */
 ACCL_API acclResult_t acclAllGatherv(const void* sendbuff, void* recvbuff, const size_t* recvcounts,
                                      const size_t* displs, acclDataType_t datatype, acclComm_t comm,
                                      acclStream_t stream);
