@@ -16,7 +16,8 @@ target_include_directories(autoccl_flags INTERFACE ${CMAKE_SOURCE_DIR}/include $
 target_link_libraries(autoccl_flags INTERFACE Threads::Threads)
 if(AUTOCCL_SANITIZE)
   target_compile_options(autoccl_flags INTERFACE -fsanitize=${AUTOCCL_SANITIZE} -fno-omit-frame-pointer
-                                                 -fno-sanitize-recover=all)
+                                                 -fno-sanitize-recover=all
+                                                 -Wno-maybe-uninitialized)  # false beside them, says GCC's manual
   target_link_options(autoccl_flags INTERFACE -fsanitize=${AUTOCCL_SANITIZE})
   target_compile_definitions(autoccl_flags INTERFACE AUTOCCL_SANITIZED=1)
 endif()

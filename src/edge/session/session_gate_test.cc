@@ -15,6 +15,7 @@ namespace {
 thread_local size_t gAllocations = 0;
 }  // namespace
 
+#ifndef AUTOCCL_SANITIZED  // the sanitizers have their own
 // Counts every allocation of this test program.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   ++gAllocations;
@@ -27,6 +28,7 @@ thread_local size_t gAllocations = 0;
 [[gnu::noinline]] void operator delete(void* p, size_t) noexcept {
   std::free(p);
 }
+#endif
 
 namespace autoccl {
 namespace {
