@@ -370,7 +370,8 @@ TEST(ProtocolModel, NoReachableStateLetsTwoRanksRunDifferentConfigs) {
     std::printf("%9zu states %9zu steps  %s\n", r.states, r.steps, scenario.name.c_str());
     EXPECT_FALSE(r.violation) << *r.violation;
     EXPECT_TRUE(r.complete || !kWalksThroughAll) << scenario.name;
-    EXPECT_TRUE(r.commits > 0 || !kWalksThroughAll) << scenario.name << ": no version was ever committed";
+    EXPECT_TRUE(r.commits > 0 || !kWalksThroughAll)
+        << scenario.name << ": no version was ever committed";
   }
   std::printf("%9zu states in all\n", total);
 }
