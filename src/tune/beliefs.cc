@@ -5,6 +5,11 @@
 #include <limits>
 
 namespace autoccl {
+namespace {
+
+constexpr size_t kLeastForModel = 3;  // configs; fewer points than this fit no model
+
+}  // namespace
 
 Beliefs::Beliefs(const Space& space, bool deterministic) : grid_(space, deterministic) {
   const uint64_t bytes = std::max<uint64_t>(1, space.task.bytes);
@@ -85,17 +90,23 @@ std::vector<Beliefs::Drawn> Beliefs::drawBest(size_t count, const Config& chosen
   const double standing = of(chosen).logUs;
   std::vector<Drawn> best(count, Drawn{chosen, 0});
   std::vector<double> least(count, kNever), own(count, standing);
+  const auto take = [&](size_t d, const Config& c, double truth) {
+    if (c == chosen) own[d] = truth;
+    if (truth < least[d]) least[d] = truth, best[d].config = c;
+  };
   for (const Surrogate& s : surrogates_) {
+    // Too few configs for a model: each stands for itself.
+    for (size_t i = 0; s.configs().size() < kLeastForModel && i < s.configs().size(); ++i) {
+      const Ledger::Estimate row = ledger_.of(s.configs()[i]);
+      for (size_t d = 0; row.samples > 0 && !row.failed && d < count; ++d)
+        take(d, s.configs()[i], row.logUs + row.se * chance.normal());
+    }
     if (!s.fitted() || s.floor() > standing) continue;
     const Eigen::MatrixXd truths = s.draws(count, chance);
     for (size_t i = 0; i < s.hopeful().size(); ++i) {
       const Config& c = s.configs()[s.hopeful()[i]];
       if (anyFailed_ && ledger_.of(c).failed) continue;
-      for (size_t d = 0; d < count; ++d) {
-        const double truth = truths(Eigen::Index(i), Eigen::Index(d));
-        if (c == chosen) own[d] = truth;
-        if (truth < least[d]) least[d] = truth, best[d].config = c;
-      }
+      for (size_t d = 0; d < count; ++d) take(d, c, truths(Eigen::Index(i), Eigen::Index(d)));
     }
   }
   for (size_t d = 0; d < count; ++d) best[d].below = std::max(0.0, own[d] - least[d]);

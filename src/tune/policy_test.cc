@@ -109,6 +109,24 @@ TEST(EveryPolicy, StartsAtTheDefaultAndEndsOnItsOwn) {
   }
 }
 
+TEST(SubspaceRace, FindsTheFastestWhereEverySubspaceHoldsOneConfig) {
+  Space space;
+  space.task.nRanks = 2;
+  space.task.bytes = 1 << 20;
+  space.fallback = kUntouched;
+  for (const Algorithm a : {Algorithm::kTree, Algorithm::kRing})
+    for (const Protocol p : {Protocol::kLL, Protocol::kSimple})
+      space.subspaces.push_back({a, p, Transport::kAuto, 0, {0}, {0}, {0}, 0});
+  auto policy = makePolicy("subspacerace", space, {});
+  const Outcome run = drive(*policy, [](const Config& c) {
+    const bool fast = c.algorithm == Algorithm::kTree && c.protocol == Protocol::kLL;
+    return fast ? 20.0 : 50.0;
+  });
+  EXPECT_TRUE(run.finished);
+  EXPECT_EQ(run.best.algorithm, Algorithm::kTree) << toText(run.best);
+  EXPECT_EQ(run.best.protocol, Protocol::kLL);
+}
+
 TEST(EveryPolicy, EndsWhenEverySampleFailsAndKeepsTheDefault) {
   for (const auto name : policyNames()) {
     auto policy = makePolicy(name, bowl(), {});
