@@ -5,14 +5,11 @@
 #include <cmath>
 
 #include "store/json.h"
+#include "store/nccl/choice.h"
 
 namespace autoccl::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> kFunctions = {"broadcast", "reduce", "allgather",
-                                                        "reducescatter", "allreduce"};
-constexpr std::array<std::string_view, 7> kAlgorithms = {
-    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
 constexpr const char* kSchema = "autoccl-nccl-costs/1";
 
 template <size_t N>
@@ -33,7 +30,7 @@ bool flag(JsonFields& fields, const Json& object, std::string_view key) {
 
 void readGraph(const Json& object, const std::string& file, sim::NcclCluster& cluster) {
   JsonFields fields(object, "graph", file);
-  sim::NcclGraph& graph = cluster.graphs[indexOf(fields, "algorithm", kAlgorithms)];
+  sim::NcclGraph& graph = cluster.graphs[indexOf(fields, "algorithm", nccl::kAlgorithmWords)];
   graph.channels = static_cast<int>(fields.count("channels", 64));
   graph.intraGBps = fields.number("intra_GBps");
   graph.interGBps = fields.number("inter_GBps");
@@ -45,7 +42,7 @@ void readGraph(const Json& object, const std::string& file, sim::NcclCluster& cl
 RecordedCosts::Row readRow(const Json& object, const std::string& file) {
   JsonFields fields(object, "row", file);
   RecordedCosts::Row row;
-  row.function = static_cast<int>(indexOf(fields, "function", kFunctions));
+  row.function = static_cast<int>(indexOf(fields, "function", nccl::kFunctionWords));
   row.bytes = fields.count("bytes");
   const std::vector<Json>& list = fields.list("us");
   if (list.size() != sim::kNcclAlgorithms * sim::kNcclProtocols)
@@ -53,16 +50,6 @@ RecordedCosts::Row readRow(const Json& object, const std::string& file) {
   for (size_t i = 0; i < list.size(); ++i) row.us[i / 3][i % 3] = list[i].number();
   fields.done();
   return row;
-}
-
-sim::NcclChoice chosen(const sim::NcclTimes& times) {
-  sim::NcclChoice best;
-  for (int a = 0; a < sim::kNcclAlgorithms; ++a)
-    for (int p = 0; p < sim::kNcclProtocols; ++p) {
-      const double us = times[static_cast<size_t>(a)][static_cast<size_t>(p)];
-      if (us >= 0 && (best.algorithm < 0 || us < best.us)) best = {a, p, us};
-    }
-  return best;
 }
 
 }  // namespace
@@ -99,9 +86,9 @@ CostError compare(const RecordedCosts& costs) {
         error.presence += here != there ? 1 : 0;
         if (here && there) relative.push_back(std::fabs(ours[a][p] / row.us[a][p] - 1));
       }
-    const sim::NcclChoice mine = chosen(ours), theirs = chosen(row.us);
+    const sim::NcclChoice mine = sim::smallest(ours), theirs = sim::smallest(row.us);
     ++error.choices;
-    if (mine.algorithm == theirs.algorithm && mine.protocol == theirs.protocol) ++error.sameChoices;
+    if (samePair(mine, theirs)) ++error.sameChoices;
   }
   error.entries = static_cast<int>(relative.size());
   std::ranges::sort(relative);

@@ -30,11 +30,9 @@ std::string pairText(const sim::NcclChoice& choice) {
 
 int functionNamed(const std::string& name) {
   std::string known;
-  for (size_t f = 0; f < nccl::kFunctions.size(); ++f) {
-    std::string word;
-    for (const char c : nccl::kFunctions[f]) word += static_cast<char>(std::tolower(c));
-    if (word == name) return static_cast<int>(f);
-    known += (known.empty() ? "" : ", ") + word;
+  for (size_t f = 0; f < nccl::kFunctionWords.size(); ++f) {
+    if (nccl::kFunctionWords[f] == name) return static_cast<int>(f);
+    known += (known.empty() ? "" : ", ") + std::string(nccl::kFunctionWords[f]);
   }
   throw Error(ErrorCode::kUsage, "--collective: '" + name + "' is not one of NCCL's choices",
               "allowed are " + known);

@@ -233,21 +233,25 @@ NcclTimes NcclModel::times(int function, uint64_t bytes, int pipeOps) const {
 }
 
 NcclChoice NcclModel::choice(int function, uint64_t bytes, int pipeOps) const {
+  return smallest(times(function, bytes, pipeOps));
+}
+
+NcclChoice smallest(const NcclTimes& times) {
   NcclChoice best{-1, -1, std::numeric_limits<double>::infinity()};
-  const NcclTimes table = times(function, bytes, pipeOps);
   for (int a = 0; a < kNcclAlgorithms; ++a)
     for (int p = 0; p < kNcclProtocols; ++p) {
-      const double us = table[static_cast<size_t>(a)][static_cast<size_t>(p)];
+      const double us = times[static_cast<size_t>(a)][static_cast<size_t>(p)];
       if (us >= 0 && us < best.us) best = {a, p, us};
     }
   return best;
 }
 
+bool samePair(const NcclChoice& a, const NcclChoice& b) {
+  return a.algorithm == b.algorithm && a.protocol == b.protocol;
+}
+
 std::vector<NcclCrossover> crossovers(const NcclModel& model, int function, uint64_t low,
                                       uint64_t high) {
-  const auto samePair = [](const NcclChoice& a, const NcclChoice& b) {
-    return a.algorithm == b.algorithm && a.protocol == b.protocol;
-  };
   std::vector<NcclCrossover> found{{low, model.choice(function, low)}};
   for (uint64_t from = low; from < high;) {
     const uint64_t to = std::min(high, std::max(from + 1, from * 2));

@@ -50,6 +50,12 @@ struct NcclChoice {
   friend bool operator==(const NcclChoice&, const NcclChoice&) = default;
 };
 
+/// The smallest time that is not negative; ties go to the lower algorithm, then protocol. Algorithm
+/// -1 where there is none.
+[[nodiscard]] NcclChoice smallest(const NcclTimes& times);
+/// The same algorithm and protocol, whatever the time.
+[[nodiscard]] bool samePair(const NcclChoice& a, const NcclChoice& b);
+
 /// The model: time = latency x operations in the pipeline + bytes / bandwidth, with latency and
 /// bandwidth per (function, algorithm, protocol) from the cluster. Built once, then pure and cheap.
 /// It follows NCCL 2.22 to 2.30; 2.31 counts otherwise. Source: nccl graph/tuning.cc, release
@@ -60,7 +66,6 @@ class NcclModel {
 
   /// `bytes` as NCCL counts them: element size times the larger of total send and receive count.
   [[nodiscard]] NcclTimes times(int function, uint64_t bytes, int pipeOps = 1) const;
-  /// The smallest time; ties go to the lower algorithm, then protocol.
   [[nodiscard]] NcclChoice choice(int function, uint64_t bytes, int pipeOps = 1) const;
 
  private:

@@ -14,6 +14,13 @@ inline constexpr std::array<std::string_view, 7> kAlgorithms = {
     "Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"};
 inline constexpr std::array<std::string_view, 3> kProtocols = {"LL", "LL128", "Simple"};
 
+// The same in rule files and recorded tables.
+inline constexpr std::array<std::string_view, 5> kFunctionWords = {
+    "broadcast", "reduce", "allgather", "reducescatter", "allreduce"};
+inline constexpr std::array<std::string_view, 7> kAlgorithmWords = {
+    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
+inline constexpr std::array<std::string_view, 3> kProtocolWords = {"ll", "ll128", "simple"};
+
 /// Releases as NCCL_VERSION_CODE counts them: 2.24.0 is 22400.
 inline constexpr int kStrictLists = 22400;  // unknown words fail init; "function:list" is known
 inline constexpr int kPrefixLeavesRest = 23100;  // from here a list of prefixes alone disables the

@@ -148,7 +148,7 @@ std::string environmentOf(const Profile& profile) {
   std::string algo, proto;
   for (const auto& [function, used] : protocols) {
     if (used.contains(kLl128)) continue;
-    const std::string name = lower(kFunctions[static_cast<size_t>(function)]) + ":";
+    const std::string name = std::string(kFunctionWords[static_cast<size_t>(function)]) + ":";
     algo += (algo.empty() ? "" : ";") + name + words(algorithms[function], kAlgorithms);
     proto += (proto.empty() ? "" : ";") + name + words(used, kProtocols);
   }
@@ -161,7 +161,7 @@ std::string callConfigsOf(const Profile& profile) {
   for (const Rule& rule : rulesOf(profile, left)) {
     const std::string selection = selectionFor(rule.algorithm, rule.protocol);
     if (selection.empty()) continue;
-    text += lower(kFunctions[static_cast<size_t>(rule.function)]) + " " +
+    text += std::string(kFunctionWords[static_cast<size_t>(rule.function)]) + " " +
             std::to_string(rule.minBytes) + " " + std::to_string(rule.maxBytes) + " " +
             std::to_string(rule.nRanks) + " " + selection;
     if (rule.channels > 0) text += " minCTAs=maxCTAs=" + std::to_string(rule.channels);

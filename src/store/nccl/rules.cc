@@ -12,11 +12,6 @@ namespace autoccl::nccl {
 namespace {
 
 constexpr size_t kRequired = 8, kMost = 10;
-constexpr std::array<std::string_view, 5> kFunctionWords = {"broadcast", "reduce", "allgather",
-                                                            "reducescatter", "allreduce"};
-constexpr std::array<std::string_view, 7> kAlgorithmWords = {
-    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat"};
-constexpr std::array<std::string_view, 3> kProtocolWords = {"ll", "ll128", "simple"};
 
 /// One line being read.
 class Line {
