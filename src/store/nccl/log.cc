@@ -5,6 +5,8 @@
 #include <charconv>
 #include <set>
 
+#include "store/nccl/lines.h"
+
 namespace autoccl::nccl {
 namespace {
 
@@ -123,11 +125,7 @@ std::string versionText(int version) {
 
 Log readLog(std::string_view text, const std::string& fileName) {
   Reader reader(fileName);
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    reader.line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  eachLine(text, [&](std::string_view line, int) { reader.line(line); });
   return reader.take();
 }
 

@@ -7,6 +7,7 @@
 
 #include "store/json.h"
 #include "store/nccl/choice.h"
+#include "store/nccl/lines.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -170,16 +171,10 @@ void lintOne(const Rule& rule, const std::string& where, std::vector<Finding>& o
 
 std::vector<Rule> readRules(std::string_view text, const std::string& fileName) {
   std::vector<Rule> rules;
-  int number = 0;
-  while (!text.empty()) {
-    ++number;
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    if (row.empty() || row.starts_with('#')) continue;
+  eachLine(text, [&](std::string_view row, int number) {
+    if (row.empty() || row.starts_with('#')) return;
     rules.push_back(ruleOf(Line(row, fileName, number), number));
-  }
+  });
   return rules;
 }
 

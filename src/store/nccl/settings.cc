@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "model/config.h"
 #include "store/file.h"
+#include "store/nccl/lines.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -31,19 +32,12 @@ void addFile(const std::string& path, std::vector<Setting>& all) {
 
 std::vector<Setting> readConf(std::string_view text, const std::string& fileName) {
   std::vector<Setting> settings;
-  int line = 0;
-  while (!text.empty()) {
-    ++line;
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    if (row.starts_with('#')) continue;
+  eachLine(text, [&](std::string_view row, int line) {
     const size_t at = row.find('=');
-    if (at == row.npos) continue;
+    if (row.starts_with('#') || at == row.npos) return;
     settings.push_back({std::string(row.substr(0, at)), std::string(row.substr(at + 1)),
                         fileName + ":" + std::to_string(line)});
-  }
+  });
   return settings;
 }
 
