@@ -1,9 +1,9 @@
 // `autoccl bench` as a user starts it: our ranks, the limit's ranks, and every peer that was built.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>

@@ -66,7 +66,8 @@ std::vector<std::string> knownPolicies() {
 }
 
 std::vector<std::string> policiesOf(const std::string& value) {
-  const std::vector<std::string> known = knownPolicies(), chosen = listOf(value);
+  const std::vector<std::string> known = knownPolicies();
+  std::vector<std::string> chosen = listOf(value);
   for (const std::string& name : chosen)
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw Error(ErrorCode::kUsage, "--policy: unknown '" + name + "'",

@@ -60,6 +60,7 @@ struct Parts {
 template <class Value>
 std::vector<double> ascending(const std::vector<Searched>& all, Value value) {
   std::vector<double> values;
+  values.reserve(all.size());
   for (const Searched& s : all) values.push_back(double(value(s)));
   std::sort(values.begin(), values.end());
   return values;

@@ -109,7 +109,8 @@ std::vector<Search> parseSearches(const std::string& text, const std::string& fi
                   "it should begin with '" + std::string(kTitle) + "', as --save writes it");
     if (n == 1) continue;
     Search s;
-    if (!parseLine(line, s)) throw Error(ErrorCode::kInput, where + "not a search: '" + line + "'");
+    if (!parseLine(line, s))
+      throw Error(ErrorCode::kInput, where + "not a search: '" + std::string(line).append("'"));
     all.push_back(s);
   }
   return all;

@@ -30,6 +30,7 @@ TEST(BenchStats, ARatioThatIsTheSameInEveryRoundHasNoWidth) {
 TEST(BenchStats, TheIntervalOfSevenRoundsIsWilcoxons) {
   const std::vector<double> logs = {0, 1, 2, 4, 8, 16, 32};
   std::vector<double> theirs;
+  theirs.reserve(logs.size());
   for (const double x : logs) theirs.push_back(std::exp(x));
   const RatioInterval r = ratioOverRounds(theirs, std::vector<double>(7, 1.0));
   // Pairwise means ascend 0, 0.5, 1, 1, ... and end ..., 18, 20, 24, 32.

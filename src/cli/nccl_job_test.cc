@@ -28,7 +28,7 @@ std::string valueOf(const Variables& variables, const std::string& name) {
 }
 
 std::string program(const TestFolder& folder, const std::string& content) {
-  const std::string path = folder / "program";
+  std::string path = folder / "program";
   std::ofstream(path) << content;
   chmod(path.c_str(), 0755);
   return path;

@@ -24,6 +24,7 @@ namespace {
 
 std::vector<RankCommand> shells(int n, const std::string& script) {
   std::vector<RankCommand> ranks;
+  ranks.reserve(n);
   for (int r = 0; r < n; ++r)
     ranks.push_back({{"sh", "-c", script}, {{"R", std::to_string(r)}}, {}});
   return ranks;
@@ -206,11 +207,11 @@ TEST(Run, ABrokenProfileIsNamedAndKept) {
 
 TEST(Run, NamesTheConfigThatWasInFlightWhenTheJobCrashed) {
   const TestFolder folder;
-  const Output out = runAutoccl(
-      {"run", "-n", "2", "--profile", folder / "p.json", "--", "sh", "-c",
-       "[ $AUTOCCL_RANK = 1 ] && exit 0; printf 'autoccl-journal 1\\ntrying 00000000000000ff "
-       "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL.comm0; kill -SEGV "
-       "$$"});
+  const std::string script =
+      "[ $AUTOCCL_RANK = 1 ] && exit 0; printf 'autoccl-journal 1\\ntrying 00000000000000ff "
+      "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL.comm0; kill -SEGV $$";
+  const Output out =
+      runAutoccl({"run", "-n", "2", "--profile", folder / "p.json", "--", "sh", "-c", script});
   EXPECT_EQ(out.status, 128 + SIGSEGV);
   EXPECT_NE(out.err.find("quarantined: ring/simple/shm nc=4 nt=1 c=64K wait=spin"),
             std::string::npos)

@@ -153,11 +153,11 @@ class Communicator {
   Mapping scratch_;
   std::vector<uint64_t> tileScratch_;
   WorkerPool pool_;
+  Host host_;
   Mail mail_;
   uint64_t mailPeers_ = 0;  // ranks with letters under way, one bit each
   Flight flight_;
   std::unique_ptr<Plans> plans_;
-  Host host_;
   bool sameProcess_ = true;    // all ranks are threads of this process
   bool ordinaryLast_ = false;  // the last zero-copy call found ordinary memory, on all ranks alike
 

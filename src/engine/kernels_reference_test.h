@@ -91,9 +91,10 @@ inline const FloatFormat& formatOf(DataType type) {
 template <class T>
 T combineReference(ReduceOp op, T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     if (op == ReduceOp::kMax) return std::max(a, b);
     if (op == ReduceOp::kMin) return std::min(a, b);
+    const uint64_t x = static_cast<std::make_unsigned_t<T>>(a),
+                   y = static_cast<std::make_unsigned_t<T>>(b);
     return static_cast<T>(op == ReduceOp::kProd ? x * y : x + y);
   } else {
     const bool larger = op == ReduceOp::kMax;

@@ -27,12 +27,14 @@ std::vector<const KernelTable*> variants() {
 
 std::vector<DataType> allTypes() {
   std::vector<DataType> types;
+  types.reserve(kDataTypes);
   for (int t = 0; t < kDataTypes; ++t) types.push_back(static_cast<DataType>(t));
   return types;
 }
 
 std::vector<ReduceOp> allOps() {
   std::vector<ReduceOp> ops;
+  ops.reserve(kReduceOps);
   for (int o = 0; o < kReduceOps; ++o) ops.push_back(static_cast<ReduceOp>(o));
   return ops;
 }

@@ -25,8 +25,9 @@ TEST(Mail, LargeMessagesPassThroughTheSlotsInBothDirectionsAtOnce) {
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   layout.place(static_cast<std::byte*>(memory));
-  for (int r = 0; r < 2; ++r) layout.info(r).server.process = static_cast<uint64_t>(r + 1);
+  for (int r = 0; r < 2; ++r) layout.info(r).server.process = static_cast<uint64_t>(r) + 1;
   std::vector<std::thread> ranks;
+  ranks.reserve(2);
   for (int r = 0; r < 2; ++r)
     ranks.emplace_back([&, r] {
       Mail mail(layout, r, nothingShared());

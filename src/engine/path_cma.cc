@@ -61,7 +61,7 @@ class CmaWork {
     void* result = holds(t.dst, f_.rank) ? f_.recv[me] + t.dstOffset : room;
     combine(f_, true, {src.data(), static_cast<size_t>(f_.nRanks)}, {&result, 1}, t.bytes, false);
     for (int k = 0; k < t.dst.count; ++k) {
-      const auto i = static_cast<size_t>(t.dst.first + k);
+      const auto i = static_cast<size_t>(t.dst.first) + static_cast<size_t>(k);
       if (i != me && !cmaWrite(f_.pid[i], f_.peerRecv[i] + t.dstOffset, result, t.bytes))
         return false;
     }

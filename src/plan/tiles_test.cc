@@ -165,9 +165,9 @@ void execute(const Tile& t, const Buffers& send, Buffers& recv) {
   for (uint64_t i = 0; i < t.bytes / 8; ++i) {
     uint64_t sum = 0;
     for (int s = 0; s < t.src.count; ++s)
-      sum += send.at(size_t(t.src.first + s)).at(t.srcOffset / 8 + i);
+      sum += send.at(size_t(t.src.first) + size_t(s)).at(t.srcOffset / 8 + i);
     for (int d = 0; d < t.dst.count; ++d) {
-      uint64_t& out = recv.at(size_t(t.dst.first + d)).at(t.dstOffset / 8 + i);
+      uint64_t& out = recv.at(size_t(t.dst.first) + size_t(d)).at(t.dstOffset / 8 + i);
       EXPECT_EQ(out, 0u) << "written twice";
       out = sum;
     }

@@ -42,7 +42,7 @@ std::string rendered(const std::string& html, int width) {
   const int status = std::system(call.c_str());
   EXPECT_EQ(status, 0) << "chromium is needed: apt install chromium";
   std::ifstream dom(folder + "/dom");
-  const std::string text((std::istreambuf_iterator<char>(dom)), {});
+  std::string text((std::istreambuf_iterator<char>(dom)), {});
   std::filesystem::remove_all(folder);
   return text;
 }

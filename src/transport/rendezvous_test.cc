@@ -43,6 +43,7 @@ TEST(Rendezvous, ThreadsOfOneProcessShareOneMapping) {
   const UniqueId id = newUniqueId();
   std::vector<std::shared_ptr<Segment>> segments(4);
   std::vector<std::thread> ranks;
+  ranks.reserve(4);
   for (int r = 0; r < 4; ++r)
     ranks.emplace_back(
         [&, r] { segments[static_cast<size_t>(r)] = joinSegment(requestOf(id, r, 4)); });

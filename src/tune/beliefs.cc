@@ -16,6 +16,7 @@ Beliefs::Beliefs(const Space& space, bool deterministic) : grid_(space, determin
   for (size_t s = 0; s < grid_.subspaces(); ++s) {
     std::vector<Point> points = grid_.points(s);
     std::vector<Config> configs;
+    configs.reserve(points.size());
     for (const Point& p : points) configs.push_back(grid_.config(p));
     surrogates_.emplace_back(bytes, std::move(points), std::move(configs));
   }

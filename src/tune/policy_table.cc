@@ -32,6 +32,7 @@ std::unique_ptr<Policy> makePolicy(std::string_view name, const Space& space,
 
 std::vector<std::string_view> policyNames() {
   std::vector<std::string_view> names;
+  names.reserve(kPolicies.size());
   for (const auto& [word, make] : kPolicies) names.push_back(word);
   return names;
 }

@@ -50,7 +50,8 @@ Outcome drive(Policy& policy, Us us, int most = 100000) {
   return run;
 }
 
-Outcome search(std::string_view name, const Surface& surface, PolicyOptions options, double sd) {
+Outcome search(std::string_view name, const Surface& surface, const PolicyOptions& options,
+               double sd) {
   Noise noise(weather(options.seed, sd));
   auto policy = makePolicy(name, surface.space(), options);
   return drive(*policy, [&](const Config& c) { return noise.measure(surface.trueUs(c)); });

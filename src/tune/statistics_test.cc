@@ -17,6 +17,7 @@ std::vector<double> noisy(double us, double sd, int n, uint64_t seed) {
   options.stragglers = 0.02;
   Noise noise(options);
   std::vector<double> v;
+  v.reserve(n);
   for (int i = 0; i < n; ++i) v.push_back(noise.measure(us));
   return v;
 }

@@ -19,7 +19,7 @@ class Job {
  public:
   using TrueUs = std::function<double(const Task&, const Config&)>;
   Job(TunerOptions options, Space space, TrueUs us, Noise::Options noise = quiet())
-      : tuner(options,
+      : tuner(std::move(options),
               [space](const Task& t) {
                 Space own = space;
                 own.task = t;

@@ -22,6 +22,7 @@ void onRanks(int n, const std::function<void(acclComm_t, int)>& body) {
   std::vector<acclComm_t> comms(static_cast<size_t>(n));
   ASSERT_EQ(acclCommInitAll(comms.data(), n), acclSuccess) << acclGetLastError(nullptr);
   std::vector<std::thread> threads;
+  threads.reserve(n);
   for (int r = 0; r < n; ++r)
     threads.emplace_back([&, r] { body(comms[static_cast<size_t>(r)], r); });
   for (auto& thread : threads) thread.join();
@@ -37,6 +38,7 @@ TEST(Api, OneThreadDrivesAllRanksInAGroup) {
   acclComm_t comms[n];
   ASSERT_EQ(acclCommInitAll(comms, n), acclSuccess) << acclGetLastError(nullptr);
   std::vector<std::vector<float>> data;
+  data.reserve(n);
   for (int r = 0; r < n; ++r) data.push_back(ones(3000, static_cast<float>(r)));
   for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(acclGroupStart(), acclSuccess);
@@ -267,11 +269,12 @@ TEST(Api, ArgumentsAreCheckedBySentence) {
 TEST(Api, ManyCommunicatorsWorkSideBySideOnManyThreads) {
   constexpr int kGroups = 4;
   std::vector<std::thread> groups;
+  groups.reserve(kGroups);
   for (int g = 0; g < kGroups; ++g)
     groups.emplace_back([g] {
       onRanks(2, [g](acclComm_t comm, int) {
         for (int i = 0; i < 50; ++i) {
-          auto data = ones(static_cast<size_t>(100 * (g + 1)), static_cast<float>(g));
+          auto data = ones(100 * static_cast<size_t>(g + 1), static_cast<float>(g));
           ASSERT_EQ(acclAllReduce(data.data(), data.data(), data.size(), acclFloat32, acclSum, comm,
                                   nullptr),
                     acclSuccess);

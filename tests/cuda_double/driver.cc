@@ -74,7 +74,7 @@ struct Named {
   const char* name;
   void* address;
 };
-#define CUDA_DOUBLE_ENTRY(name, arguments) {#name, reinterpret_cast<void*>(&name)},
+#define CUDA_DOUBLE_ENTRY(name, arguments) {#name, reinterpret_cast<void*>(&(name))},
 const Named kCalls[] = {CUDA_DOUBLE_CALLS(CUDA_DOUBLE_ENTRY)};
 #undef CUDA_DOUBLE_ENTRY
 

@@ -4,12 +4,10 @@
 #ifndef AUTOCCL_TESTS_CUDA_DOUBLE_DRIVER_API_H_
 #define AUTOCCL_TESTS_CUDA_DOUBLE_DRIVER_API_H_
 
-#include <stddef.h>
-#include <stdint.h>
+#include <cstddef>
+#include <cstdint>
 
-#ifdef __cplusplus
 extern "C" {
-#endif
 
 typedef int CUresult;
 typedef int CUdevice;
@@ -111,8 +109,5 @@ enum {
 #define CUDA_DOUBLE_DECLARE(name, arguments) CUresult name arguments;
 CUDA_DOUBLE_CALLS(CUDA_DOUBLE_DECLARE)
 #undef CUDA_DOUBLE_DECLARE
-
-#ifdef __cplusplus
 }
-#endif
 #endif

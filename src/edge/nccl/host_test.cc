@@ -142,6 +142,7 @@ TEST_P(EveryTuner, AContextMayBeUsedAfterItsEnd) {
 
 TEST_P(EveryTuner, CommunicatorsOfSeveralThreadsDoNotMeet) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([version = GetParam()] {
       for (int round = 0; round < 20; ++round) {

@@ -117,6 +117,7 @@ TEST_P(OldReleases, TuneByWhatTheInterposerKnows) {
   const auto trees = [&] { return std::count_if(all[0].begin(), all[0].end(), tree); };
   std::vector<std::thread> threads;
   const auto job = static_cast<uint16_t>(getpid() % 20000 + GetParam());
+  threads.reserve(2);
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
       OldRank self(GetParam(), rank, job);

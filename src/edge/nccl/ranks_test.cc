@@ -56,7 +56,7 @@ class Rank {
     const bool stamped = sampled();  // as it is when the program calls
     std::vector<float> table(kAlgos * kProtos, kEntryIgnored);
     for (const Pair p : {Pair{kAlgoRing, kProtoLL}, Pair{kAlgoRing, kProtoSimple}})
-      table[static_cast<size_t>(p.algo * kProtos + p.proto)] = 40;
+      table[static_cast<size_t>(p.algo) * kProtos + static_cast<size_t>(p.proto)] = 40;
     if (func == kFuncAllReduce) table[kAlgoTree * kProtos + kProtoSimple] = 50;
     const PairSet possible = CostTable(rows(table), kAlgos, kProtos).possible();
     Choice c;
@@ -153,6 +153,7 @@ class Ranks : public ::testing::Test {
     std::vector<std::vector<Choice>> all(static_cast<size_t>(nRanks));
     std::barrier step(nRanks);
     std::vector<std::thread> threads;
+    threads.reserve(nRanks);
     for (int rank = 0; rank < nRanks; ++rank)
       threads.emplace_back([&, rank] {
         Rank self(commId, rank, nRanks);
@@ -193,6 +194,7 @@ TEST_F(Ranks, OnceEveryTaskHasConvergedTheMaskGoesDown) {
   std::atomic<bool> lowered{false};
   std::barrier step(2);
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
       Rank self(0x456, rank, 2);
@@ -229,6 +231,7 @@ TEST_F(Ranks, OneRankInProbesDoesNotSetThemApart) {
   std::vector<std::vector<Choice>> all(2);
   std::barrier step(2);
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
       Rank self(0x777, rank, 2);

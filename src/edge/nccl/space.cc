@@ -57,7 +57,7 @@ double thinness(const Config& c, const Task& task) {
 
 double priorOf(const Config& c, const Task& task, const PairCosts& costs) {
   const auto us = [&](Pair p) {
-    return double(costs[static_cast<size_t>(p.algo * kProtos + p.proto)]);
+    return double(costs[static_cast<size_t>(p.algo) * kProtos + static_cast<size_t>(p.proto)]);
   };
   if (const auto pair = pairOf(c)) return std::max(us(*pair), 0.1) * thinness(c, task);
   double least = 0;

@@ -18,6 +18,7 @@ std::optional<StampedCall> run(StampJoin& join, void* coll, int channels, uint64
                                uint64_t stop) {
   std::optional<StampedCall> done;
   std::vector<void*> handles;
+  handles.reserve(channels);
   for (int c = 0; c < channels; ++c)
     handles.push_back(StampJoin::channelStarted(coll, start + static_cast<uint64_t>(c)));
   for (int c = 0; c < channels; ++c)

@@ -76,6 +76,7 @@ TEST_F(Book, AHandleStandsInItOnce) {
 TEST_F(Book, CallsAreCountedByTaskFromAllThreads) {
   CommEntry* entry = make(handle(1));
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
       for (uint64_t i = 0; i < 1000; ++i) entry->counts.count(task(64 << (i % 4)));

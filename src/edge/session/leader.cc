@@ -15,6 +15,7 @@ constexpr int64_t kRateWindowNs = 500'000'000;
 
 double medianMs(const std::vector<StepRecord>& steps) {
   std::vector<double> ms;
+  ms.reserve(steps.size());
   for (const StepRecord& s : steps) ms.push_back(s.ms);
   return median(ms);
 }

@@ -32,7 +32,7 @@ struct End {
   std::vector<LinkEvent> events;
 };
 
-bool stepUntil(std::vector<End*> ends, const std::function<bool()>& holds) {
+bool stepUntil(const std::vector<End*>& ends, const std::function<bool()>& holds) {
   for (const int64_t deadline = nowNs() + 10'000'000'000; nowNs() < deadline;) {
     for (End* end : ends) end->step();
     if (holds()) return true;

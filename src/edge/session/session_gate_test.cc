@@ -71,6 +71,7 @@ TEST(SessionGate, TakesReportsFromAnyThreadAndCountsThoseItLoses) {
   Gate g;
   constexpr int kThreads = 4, kReports = 400;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&] {
       for (uint64_t i = 0; i < kReports; ++i) g.gate.report(recordOf(i));
@@ -88,6 +89,7 @@ TEST(SessionGate, TakesTicketsOfSeveralThreadsInTheOrderTheyArePutIn) {
   std::mutex issuing;  // as an engine has it
   std::vector<uint64_t> indices;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {

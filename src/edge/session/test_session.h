@@ -77,6 +77,7 @@ inline Task sessionTask(int nRanks, uint64_t bytes) {
 inline bool callAll(std::vector<SessionRank>& ranks, const Task& task, int calls) {
   std::atomic<bool> good{true};
   std::vector<std::thread> threads;
+  threads.reserve(ranks.size());
   for (SessionRank& rank : ranks)
     threads.emplace_back([&, calls] {
       for (int i = 0; i < calls; ++i)

@@ -22,6 +22,7 @@ Communicator::Options optionsOf(const UniqueId& id, int rank, int nRanks) {
 void runAsThreads(int nRanks, const RankBody& body) {
   const UniqueId id = newUniqueId();
   std::vector<std::thread> ranks;
+  ranks.reserve(nRanks);
   for (int r = 0; r < nRanks; ++r)
     ranks.emplace_back([&, r] {
       Communicator communicator(optionsOf(id, r, nRanks));

@@ -146,6 +146,7 @@ std::vector<std::byte> SampleCall::combined(size_t first, size_t n) const {
     parts.push_back(slice(r, first, n));
     scales.push_back(r % 2 + 1);
   }
+  src.reserve(parts.size());
   for (const auto& part : parts) src.push_back(part.data());
   std::vector<std::byte> out(n * sizeOf(dtype));
   void* dst = out.data();
