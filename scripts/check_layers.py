@@ -17,6 +17,7 @@ ALLOWED = {
     "transport": LOW,
     "store": LOW,
     "sim": LOW,
+    "topo": LOW,
     "agree": LOW | {"tune", "store", "transport"},
     "engine": LOW | {"plan", "transport"},
     "report": LOW | {"store", "tune"},
@@ -25,7 +26,7 @@ ALLOWED = {
     "edge/cpu": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "edge/session"},
     "edge/nccl": LOW | {"tune", "store", "agree", "edge/session"},
     "edge/preload": LOW | {"tune", "store", "agree", "edge/session", "edge/nccl"},
-    "cli": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "report", "bench", "sim"},
+    "cli": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "report", "bench", "sim", "topo"},
 }
 # Only the command line may use libraries beyond libc, libstdc++ and header-only ones.
 HEAVY = re.compile(r'#include\s*[<"](CLI/|fmt/|spdlog/|hwloc)')

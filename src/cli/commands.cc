@@ -89,6 +89,7 @@ const std::vector<Command>& commands() {
       {"profile", "Show, check or compare what was learned on a machine.", addProfile},
       {"report", "Make one HTML page of a run's record.", addReport},
       {"sim", "Tell what a library would choose on a described cluster (simulated).", addSim},
+      {"topo", "Show, check, plan and export a machine's topology and fabric.", addTopo},
       {"tune", "Tune given collectives and sizes now, for programs to come.", addTune},
       {"settings", "Print every variable: value, source, default, what is allowed, effect.",
        addSettings},

@@ -38,6 +38,7 @@ void addReport(CLI::App& app);
 void addRun(CLI::App& app);
 void addBench(CLI::App& app);
 void addSim(CLI::App& app);
+void addTopo(CLI::App& app);
 void addTune(CLI::App& app);
 void addSettings(CLI::App& app);
 

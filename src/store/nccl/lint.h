@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "store/finding.h"
+#include "base/finding.h"
 #include "store/nccl/settings.h"
 
 namespace autoccl::nccl {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <set>
 
-#include "store/nccl/lines.h"
+#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/finding.h"
+#include "base/finding.h"
 
 namespace autoccl::nccl {
 

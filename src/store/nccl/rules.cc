@@ -7,7 +7,7 @@
 
 #include "store/json.h"
 #include "store/nccl/choice.h"
-#include "store/nccl/lines.h"
+#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {

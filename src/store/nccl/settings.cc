@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "model/config.h"
 #include "store/file.h"
-#include "store/nccl/lines.h"
+#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {

@@ -6,12 +6,13 @@
 namespace autoccl {
 
 /// One finding: where it was seen ("environment", "/etc/nccl.conf:3"), what it is, what follows
-/// from it, and exactly what to change.
+/// from it, and exactly what to change. `rule` is a short name of what was looked for, for machines.
 struct Finding {
   std::string where;
   std::string what;
   std::string consequence;
   std::string fix;
+  std::string rule = {};
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace autoccl::nccl {
+namespace autoccl {
 
 /// Calls work(line, number) for each line, from 1 on, without its end ("\n" or "\r\n"). What
 /// follows the last end is a line if it is not empty.
@@ -19,4 +19,4 @@ void eachLine(std::string_view text, Work work) {
   }
 }
 
-}  // namespace autoccl::nccl
+}  // namespace autoccl
