@@ -22,14 +22,23 @@ class Chance {
   size_t below(size_t n) noexcept { return static_cast<size_t>(next() % n); }
   /// In [0, 1).
   double unit() noexcept { return double(next() >> 11) * 0x1p-53; }
-  /// Standard normal (Box and Muller).
+  /// Standard normal. Box and Muller's method gives two at a time.
   double normal() noexcept {
-    const double radius = std::sqrt(-2 * std::log(1 - unit()));
-    return radius * std::cos(2 * std::numbers::pi * unit());
+    if (hasSpare_) {
+      hasSpare_ = false;
+      return spare_;
+    }
+    const double radius = std::sqrt(-2 * std::log(1 - unit())),
+                 angle = 2 * std::numbers::pi * unit();
+    spare_ = radius * std::sin(angle);
+    hasSpare_ = true;
+    return radius * std::cos(angle);
   }
 
  private:
   uint64_t state_;
+  double spare_ = 0;
+  bool hasSpare_ = false;
 };
 
 }  // namespace autoccl

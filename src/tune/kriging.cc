@@ -149,20 +149,32 @@ double Kriging::sd(const Place& p) const {
   return std::sqrt(std::max(shared(p, p) - v.squaredNorm(), 0.0));
 }
 
-Kriging::Joint Kriging::joint(std::span<const Place> places) const {
-  const auto m = static_cast<Eigen::Index>(places.size());
-  Eigen::MatrixXd across(static_cast<Eigen::Index>(places_.size()), m), own(m, m);
+Kriging::Look Kriging::look(std::vector<Place> places) const {
+  Look look{std::move(places), {}, {}};
+  const auto m = static_cast<Eigen::Index>(look.places.size());
+  look.explained.resize(static_cast<Eigen::Index>(places_.size()), m);
+  for (Eigen::Index j = 0; j < m; ++j)
+    look.explained.col(j) = sharedWithAll(look.places[size_t(j)]);
+  solver_.matrixL().solveInPlace(look.explained);
   for (Eigen::Index j = 0; j < m; ++j) {
-    across.col(j) = sharedWithAll(places[size_t(j)]);
-    for (Eigen::Index i = j; i < m; ++i) own(i, j) = shared(places[size_t(i)], places[size_t(j)]);
+    const Place& p = look.places[size_t(j)];
+    look.sds.push_back(
+        std::sqrt(std::max(shared(p, p) - look.explained.col(j).squaredNorm(), 0.0)));
   }
-  Joint joint;
-  joint.mean = across.transpose() * weights_;
-  const Eigen::MatrixXd v = solver_.matrixL().solve(across);
-  own.triangularView<Eigen::Lower>() -= v.transpose() * v;
+  return look;
+}
+
+Eigen::MatrixXd Kriging::jointFactor(const Look& look, std::span<const size_t> chosen) const {
+  const auto m = static_cast<Eigen::Index>(chosen.size());
+  Eigen::MatrixXd explained(look.explained.rows(), m), own(m, m);
+  for (Eigen::Index j = 0; j < m; ++j) {
+    explained.col(j) = look.explained.col(Eigen::Index(chosen[size_t(j)]));
+    for (Eigen::Index i = j; i < m; ++i)
+      own(i, j) = shared(look.places[chosen[size_t(i)]], look.places[chosen[size_t(j)]]);
+  }
+  own.triangularView<Eigen::Lower>() -= explained.transpose() * explained;
   own.diagonal().array() += kJitter;
-  joint.factor = own.llt().matrixL();
-  return joint;
+  return own.llt().matrixL();
 }
 
 }  // namespace autoccl

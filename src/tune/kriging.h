@@ -36,12 +36,15 @@ class Kriging {
 
   [[nodiscard]] double mean(const Place& p) const;
   [[nodiscard]] double sd(const Place& p) const;
-  /// What is believed of several places together.
-  struct Joint {
-    Eigen::VectorXd mean;
-    Eigen::MatrixXd factor;  // lower Cholesky factor of the covariance
+  /// The same for many places at once, which is cheaper.
+  struct Look {
+    std::vector<Place> places;
+    Eigen::MatrixXd explained;  // a column each: its square is what samples took off the variance
+    std::vector<double> sds;
   };
-  [[nodiscard]] Joint joint(std::span<const Place> places) const;
+  [[nodiscard]] Look look(std::vector<Place> places) const;
+  /// Lower Cholesky factor of the covariance of the places looked at that are `chosen`.
+  [[nodiscard]] Eigen::MatrixXd jointFactor(const Look& look, std::span<const size_t> chosen) const;
 
  private:
   /// Indices into the lists of allowed values.

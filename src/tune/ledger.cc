@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFirstNoise = 0.05;
 constexpr double kLeastNoise = 0.004;
-constexpr double kDriftPerEpoch = 0.02;  // deviation of the walk between neighbouring epochs
+constexpr double kDriftPerEpoch = 0.01;  // deviation of the walk between neighbouring epochs
 constexpr double kHuber = 2.5;
 constexpr double kStraggler = 4;  // deviations above the lower median of the same config
 constexpr double kStragglerWeight = 0.02;

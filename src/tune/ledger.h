@@ -12,10 +12,9 @@ namespace autoccl {
 /// A two-way table of log times: sample = config's effect + epoch's effect + noise. Epochs are
 /// short runs of consecutive calls; their effects walk randomly and are estimated together with the
 /// configs', so that configs measured at different times compare as if they had been measured side
-/// by side. That is the paired test of many arms at once: it needs configs that recur (the
-/// incumbent in every round). Samples beyond 2.5 robust deviations weigh less (Huber), so a
-/// straggler decides nothing. Units: log microseconds. Cost of settle(): 20 sweeps over all
-/// samples. Thread-compatible.
+/// by side. That is the paired test of many arms at once: it needs configs that recur. Samples
+/// beyond 2.5 robust deviations weigh less (Huber), so a straggler decides nothing. Units: log
+/// microseconds. Cost of settle(): 20 sweeps over all samples. Thread-compatible.
 class Ledger {
  public:
   struct Estimate {

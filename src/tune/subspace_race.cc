@@ -2,8 +2,7 @@
 // known, may have its minimum. The default.
 //
 //   breadth  measure the default, the starting points and a few design points of every subspace,
-//   one
-//            call each
+//            one call each
 //            while a subspace has fewer points than tell a model's terms apart: keep the better
 //            half of the subspaces and measure their next design point
 //   depth    repeat: fit each subspace's models, with what they leave unexplained (surrogate.h)
@@ -14,9 +13,8 @@
 // A config is drawn as often as it is likely to be the best, so calls go where they can change the
 // answer: to subspaces that may still win, to neighbours along NC, NT and C, and to configs that a
 // lucky call has made look good. One ask() is a whole round over all subspaces, since a round costs
-// an agreement. Every round holds the incumbent (best so far) and the default in between, so that
-// the ledger can take drift out. Gains seen here only steer the search: what may be reported is
-// decided by the tuner on fresh samples. Sources: Thompson, Biometrika 25 (1933); Russo, Operations
+// an agreement. Gains seen here only steer the search: what may be reported is decided by the tuner
+// on fresh samples. Sources: Thompson, Biometrika 25 (1933); Russo, Operations
 // Research 68 (2020), for the choice among many; Jamieson & Talwalkar, AISTATS 2016 (halving).
 #include <algorithm>
 #include <array>
@@ -29,15 +27,16 @@
 namespace autoccl {
 namespace {
 
-constexpr int kAnchorEvery = 10;       // trials between two of the incumbent
+constexpr int kEpochCalls = 10;        // of the ledger
+constexpr int kAnchorEvery = 10;       // trials of the breadth between two of the incumbent
 constexpr double kBreadthShare = 0.3;  // of maxCalls, for the first round
 constexpr size_t kMostDesignPoints = 5;
 constexpr size_t kEnoughPoints = 4;  // of a subspace, for a model
 constexpr int kLeastRound = 6;
 constexpr int kSureSamples = 4;
 constexpr int kDefaultEvery = 4;     // rounds of the depth between two calls of the default
-constexpr size_t kDraws = 64;        // to judge what is left to win
-constexpr size_t kTried = 12;        // of them, in a round
+constexpr size_t kDraws = 40;        // to judge what is left to win
+constexpr size_t kTried = 20;        // of them, in a round
 constexpr double kWorthGoing = 0.2;  // of minGain: less to win on average ends the search
 
 /// Fractions of the three grids (NC, NT, C): a small design that tells the model's terms apart.
@@ -70,7 +69,7 @@ class SubspaceRace : public Policy {
       if (s.failed || s.us <= 0)
         beliefs_.fail(s.config);
       else
-        beliefs_.add(size_t(epochCalls_++ / kAnchorEvery), s.config, s.us);
+        beliefs_.add(size_t(epochCalls_++ / kEpochCalls), s.config, s.us);
     }
     beliefs_.learn();
     best_ = choose();
@@ -101,8 +100,8 @@ class SubspaceRace : public Policy {
   }
 
   /// One call of each, as far as the calls go: neighbours share what they say, so many configs
-  /// tell more than many calls of one. The default and the incumbent come between, so that the
-  /// ledger can tell drift from difference.
+  /// tell more than many calls of one. In the breadth, where nothing recurs, the incumbent comes
+  /// between, and the default now and then, so that the ledger can tell drift from difference.
   [[nodiscard]] std::vector<Trial> withAnchors(const std::vector<Config>& wanted) const {
     std::vector<Trial> trials;
     const bool breadth = stage_ != Stage::kDepth;
@@ -110,7 +109,7 @@ class SubspaceRace : public Policy {
     const int room = options_.maxCalls - used_;
     int since = 0;
     for (const Config& c : wanted) {
-      if (since++ % kAnchorEvery == kAnchorEvery - 1) trials.push_back({best_, 1});
+      if (breadth && ++since % kAnchorEvery == 0) trials.push_back({best_, 1});
       trials.push_back({c, 1});
     }
     if (breadth || trials.empty()) trials.push_back({best_, 1});

@@ -53,11 +53,14 @@ class Surrogate {
     CostFit fit;
     Kriging rest;
     double weight = 0;
-    std::vector<double> means;
-    Kriging::Joint joint;  // of the hopeful points
+    std::vector<double> model;  // log time of every point by the fit alone
+    std::vector<double> means;  // with the rest
+    Eigen::MatrixXd factor;     // of the hopeful points' covariance
   };
   [[nodiscard]] Kriging::Place placeOf(const View& v, size_t point) const;
+  [[nodiscard]] bool alreadySaid(const std::vector<double>& model) const;
   void weigh(const std::vector<double>& evidence);
+  [[nodiscard]] double varianceIn(const View& v, size_t point, double sd) const;
   void findHopeful();
 
   uint64_t bytes_;
