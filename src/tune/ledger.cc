@@ -11,20 +11,30 @@ namespace {
 
 constexpr double kFirstNoise = 0.05;
 constexpr double kLeastNoise = 0.004;
-constexpr double kDriftPerEpoch = 0.01;  // deviation of the walk between neighbouring epochs
+constexpr double kDriftPerEpoch = 0.01;  // deviation of the walk from one epoch to the next
+constexpr double kMostDrift = 0.15;      // of it over any number of epochs
 constexpr double kHuber = 2.5;
 constexpr double kStraggler = 4;  // deviations above the lower median of the same config
 constexpr double kStragglerWeight = 0.02;
 constexpr double kSeFloor = 0.002;
 constexpr int kPasses = 4;  // of solving and weighing anew
 
+/// Precision of what is known of the drift from one epoch to a later one.
+double tieBetween(size_t from, size_t to) {
+  const double sd = std::min(kMostDrift, kDriftPerEpoch * double(to - from));
+  return 1 / (sd * sd);
+}
+
 }  // namespace
 
 void Ledger::add(size_t epoch, const Config& c, double us) {
-  if (drift_.size() <= epoch) drift_.resize(epoch + 1, drift_.empty() ? 0.0 : drift_.back());
+  if (epochs_.empty() || epochs_.back() < epoch) {
+    epochs_.push_back(epoch);
+    drift_.push_back(drift_.empty() ? 0.0 : drift_.back());
+  }
   Estimate& row = rows_[c];
   ++row.samples;
-  samples_.push_back({epoch, &row, std::log(us), 1.0});
+  samples_.push_back({epochs_.size() - 1, &row, std::log(us), 1.0});
 }
 
 void Ledger::fail(const Config& c) {
@@ -65,7 +75,7 @@ void Ledger::solveEpochs() {
     row.sum += s.weight * s.logUs;
     row.byEpoch[static_cast<Eigen::Index>(s.epoch)] += s.weight;
   }
-  const double precision = 1 / (noise_ * noise_), tie = 1 / (kDriftPerEpoch * kDriftPerEpoch);
+  const double precision = 1 / (noise_ * noise_);
   for (const Seen& s : samples_) {
     const Row& row = rows[s.row];
     const auto k = static_cast<Eigen::Index>(s.epoch);
@@ -76,10 +86,11 @@ void Ledger::solveEpochs() {
     for (const auto& [k, wk] : row.byEpoch)
       for (const auto& [l, wl] : row.byEpoch) a(k, l) -= precision * wk * wl / row.weight;
   for (Eigen::Index k = 0; k + 1 < n; ++k) {
+    const double tie = tieBetween(epochs_[size_t(k)], epochs_[size_t(k) + 1]);
     a(k, k) += tie, a(k + 1, k + 1) += tie;
     a(k, k + 1) -= tie, a(k + 1, k) -= tie;
   }
-  a(0, 0) += tie;  // the first epoch is the origin
+  a(0, 0) += tieBetween(0, 1);  // the first epoch is the origin
   const Eigen::VectorXd drift = a.ldlt().solve(b);
   for (Eigen::Index k = 0; k < n; ++k) drift_[size_t(k)] = drift[k];
 }

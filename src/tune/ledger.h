@@ -10,7 +10,8 @@
 namespace autoccl {
 
 /// A two-way table of log times: sample = config's effect + epoch's effect + noise. Epochs are
-/// short runs of consecutive calls; their effects walk randomly and are estimated together with the
+/// short spans of equal length, numbered in time; those without samples are skipped, but the drift
+/// over them counts. Their effects walk randomly and are estimated together with the
 /// configs', so that configs measured at different times compare as if they had been measured side
 /// by side. That is the paired test of many arms at once: it needs configs that recur. Samples
 /// beyond 2.5 robust deviations weigh less (Huber), so a straggler decides nothing. Units: log
@@ -24,6 +25,7 @@ class Ledger {
     bool failed = false;
   };
 
+  /// Epochs ascend.
   void add(size_t epoch, const Config& c, double us);
   /// The config must not be used: its estimate stays failed.
   void fail(const Config& c);
@@ -38,7 +40,7 @@ class Ledger {
 
  private:
   struct Seen {
-    size_t epoch;
+    size_t epoch;  // its place in epochs_
     Estimate* row;
     double logUs;
     double weight;
@@ -49,7 +51,8 @@ class Ledger {
 
   std::map<Config, Estimate> rows_;  // nodes stay where they are
   std::vector<Seen> samples_;
-  std::vector<double> drift_;  // by epoch
+  std::vector<size_t> epochs_;  // that have samples
+  std::vector<double> drift_;   // by their place in epochs_
   double noise_ = 0.05;
 };
 

@@ -76,6 +76,19 @@ TEST(Ledger, TakesDriftOutOfConfigsMeasuredAtDifferentTimes) {
   EXPECT_NEAR(ledger.of(a).logUs - ledger.of(b).logUs, std::log(100.0 / 90), 0.03);
 }
 
+TEST(Ledger, DriftMayBeLargeOverAPause) {
+  const Config a = ringSpace().subspaces[0].at(0, 0, 0), b = ringSpace().subspaces[0].at(1, 0, 0);
+  Noise::Options options;
+  options.sd = 0.05;
+  Noise noise(options);
+  Ledger ledger;
+  for (int i = 0; i < 6; ++i) ledger.add(0, a, noise.measure(100));
+  for (int i = 0; i < 6; ++i) ledger.add(100, b, noise.measure(90 * 1.3));
+  for (int i = 0; i < 6; ++i) ledger.add(101, a, noise.measure(100 * 1.3));
+  ledger.settle();
+  EXPECT_NEAR(ledger.of(a).logUs - ledger.of(b).logUs, std::log(100.0 / 90), 0.05);
+}
+
 TEST(Ledger, AStragglerMovesAnEstimateLittle) {
   const Config a = ringSpace().fallback;
   Noise::Options options;

@@ -24,12 +24,14 @@ struct Trial {
 
 /// One measured call. `us` is microseconds of the clock that the caller chose (kernel, stream or
 /// step time; never mixed inside one policy). A failed sample (wrong config in effect, stop <=
-/// start, error) has `failed` set and us = 0.
+/// start, error) has `failed` set and us = 0. callIndex counts whatever `us` is the time of, those
+/// between that were not asked for too: it says how long ago the last sample was.
 struct Sample {
   Config config;
   double us = 0;
   uint64_t callIndex = 0;
   bool failed = false;
+  bool asked = true;  // false: of the config in service, between rounds; it cost nothing
 };
 
 struct PolicyOptions {
@@ -54,6 +56,8 @@ class Policy {
   virtual void tell(std::span<const Sample> samples) = 0;
   [[nodiscard]] virtual Config best() const = 0;
   [[nodiscard]] virtual bool done() const = 0;
+  /// It takes samples that it has not asked for too, which show how the weather was between rounds.
+  [[nodiscard]] virtual bool wantsServed() const { return false; }
   /// A word for reports: what the trials of the last ask() are for.
   [[nodiscard]] virtual std::string_view phase() const { return "search"; }
   /// The performance model of best()'s subspace, where the policy has fitted one.

@@ -211,6 +211,28 @@ TEST(SubspaceRace, KeepsToItsCalls) {
   }
 }
 
+TEST(SubspaceRace, CallsThatItDidNotAskForAreHeardAndNotCounted) {
+  const Surface surface = surfaceOf(3);
+  Noise noise(weather(3, 0.1));
+  auto policy = makePolicy("subspacerace", surface.space(), {});
+  const Config& served = surface.space().fallback;
+  int asked = 0;
+  uint64_t index = 0;
+  while (!policy->done()) {
+    std::vector<Sample> samples;
+    for (int i = 0; i < 30; ++i)
+      samples.push_back({served, noise.measure(surface.trueUs(served)), index++, false, false});
+    for (const Trial& t : policy->ask()) {
+      samples.push_back({t.config, noise.measure(surface.trueUs(t.config)), index++, false});
+      ++asked;
+    }
+    policy->tell(samples);
+  }
+  EXPECT_GT(asked, 390);
+  EXPECT_LE(asked, 400);
+  EXPECT_GT(ofOracle(surface, policy->best()), 0.95);
+}
+
 TEST(SubspaceRace, ReachesTheOracleUnderNoiseDriftAndStragglers) {
   for (const auto& [sd, share] : {std::pair{0.02, 0.95}, {0.05, 0.9}, {0.10, 0.85}}) {
     int reached = 0;

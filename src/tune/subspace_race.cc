@@ -27,7 +27,7 @@
 namespace autoccl {
 namespace {
 
-constexpr int kEpochCalls = 10;        // of the ledger
+constexpr uint64_t kEpochCalls = 10;   // of the ledger
 constexpr int kAnchorEvery = 10;       // trials of the breadth between two of the incumbent
 constexpr double kBreadthShare = 0.3;  // of maxCalls, for the first round
 constexpr size_t kMostDesignPoints = 5;
@@ -65,11 +65,11 @@ class SubspaceRace : public Policy {
 
   void tell(std::span<const Sample> samples) override {
     for (const Sample& s : samples) {
-      ++used_;
+      used_ += s.asked;
       if (s.failed || s.us <= 0)
         beliefs_.fail(s.config);
       else
-        beliefs_.add(size_t(epochCalls_++ / kEpochCalls), s.config, s.us);
+        beliefs_.add(size_t(s.callIndex / kEpochCalls), s.config, s.us);
     }
     beliefs_.learn();
     best_ = choose();
@@ -77,6 +77,7 @@ class SubspaceRace : public Policy {
     advance();
   }
 
+  [[nodiscard]] bool wantsServed() const override { return true; }
   [[nodiscard]] Config best() const override { return best_; }
   [[nodiscard]] bool done() const override { return stage_ == Stage::kDone; }
   [[nodiscard]] std::string_view phase() const override {
@@ -221,7 +222,7 @@ class SubspaceRace : public Policy {
   std::vector<size_t> alive_;  // subspaces in play, by the engine's prior
   std::vector<Beliefs::Drawn> drawn_;
   size_t designed_ = 0;  // design points that the subspaces in play have had
-  int used_ = 0, epochCalls_ = 0, rounds_ = 0;
+  int used_ = 0, rounds_ = 0;
 };
 
 }  // namespace

@@ -114,12 +114,19 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
   else if (phase_ == "drift")
     finishDrift(nowNs);
   else {
-    const auto samples = round_->samples();
-    heard_.insert(heard_.end(), samples.begin(), samples.end());
+    hearRound();
     record(nowNs);
     if (queue_.empty()) finishSearchRound();
   }
   round_.reset();
+}
+
+/// The round's samples, behind those of the calls just before it.
+void TaskTuner::hearRound() {
+  for (; !around_.empty() && around_.front().callIndex < round_->fromCall(); around_.pop_front())
+    heard_.push_back(around_.front());
+  const auto samples = round_->samples();
+  heard_.insert(heard_.end(), samples.begin(), samples.end());
 }
 
 void TaskTuner::finishSearchRound() {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kDefaultSamples = 12;  // of the default, before a search begins
 constexpr size_t kRecent = 33;
+constexpr size_t kMostAround = 10;  // calls before a round that the policy hears of
 constexpr size_t kMostTrialsPerPlan = 64;
 constexpr uint64_t kQuietCalls = 2000;  // after a change point; doubled each time
 constexpr int kMostReopened = 10;       // doublings
@@ -126,6 +127,10 @@ void TaskTuner::served(const TimedCall& c, double us, Budget& budget) {
     return;
   }
   keepLast(recentUs_, us);
+  if (policy_ && policy_->wantsServed()) {
+    around_.push_back({status_.config, us, c.callIndex, false, false});
+    if (around_.size() > kMostAround) around_.pop_front();
+  }
   if (status_.config != space_.fallback) status_.savedUs += us * (status_.gain - 1);
   if (status_.state == TaskState::kConverged && change_.put(us) && c.callIndex >= quietUntilCall_)
     reopen("; search re-opened: the time of the choice changed");
@@ -140,11 +145,12 @@ void TaskTuner::reopen(const std::string& remark) {
   status_.state = TaskState::kSearching;
   policy_.reset();
   queue_.clear();
-  heard_.clear();
   unjudged_ = 0;
 }
 
 void TaskTuner::startSearch(const std::vector<Config>& neighbours) {
+  heard_.clear();
+  around_.clear();
   PolicyOptions search = options_.search;
   search.seed += status_.taskKey + static_cast<uint64_t>(status_.reopened);
   if (status_.config != space_.fallback) search.starts.push_back(status_.config);

@@ -65,6 +65,7 @@ class TaskTuner {
  private:
   [[nodiscard]] bool allowed(const Config& c) const;
   void served(const TimedCall& c, double us, Budget& budget);
+  void hearRound();
   void trial(const TimedCall& c, double us);
   void startSearch(const std::vector<Config>& neighbours);
   void startConfirmation(const Config& candidate);
@@ -102,6 +103,7 @@ class TaskTuner {
   std::unique_ptr<Policy> policy_;
   std::deque<Trial> queue_;     // asked by the policy, not yet published
   std::vector<Sample> heard_;   // samples of the policy's present block
+  std::deque<Sample> around_;   // the latest calls outside rounds, for the policy
   std::optional<Round> round_;  // published
   std::string phase_;
   size_t unjudged_ = 0;  // blocks at the end of the history
