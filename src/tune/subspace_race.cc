@@ -32,12 +32,14 @@ constexpr int kAnchorEvery = 10;       // trials of the breadth between two of t
 constexpr double kBreadthShare = 0.3;  // of maxCalls, for the first round
 constexpr size_t kMostDesignPoints = 5;
 constexpr size_t kEnoughPoints = 4;  // of a subspace, for a model
-constexpr int kLeastRound = 6;
+constexpr int kLeastRound = 8;
 constexpr int kSureSamples = 4;
-constexpr int kDefaultEvery = 4;     // rounds of the depth between two calls of the default
-constexpr size_t kDraws = 40;        // to judge what is left to win
-constexpr size_t kTried = 20;        // of them, in a round
-constexpr double kWorthGoing = 0.2;  // of minGain: less to win on average ends the search
+constexpr int kDefaultEvery = 4;      // rounds of the depth between two calls of the default
+constexpr size_t kDraws = 40;         // to judge what is left to win
+constexpr size_t kTried = 20;         // of them, in a round; fewer towards the end
+constexpr double kWorthGoing = 0.25;  // of minGain: less to win on average ends the search
+constexpr double kRoundPerWorth = 4;  // trials of a round by what is to win, in units of that end
+constexpr size_t kFewTried = 8;
 
 /// Fractions of the three grids (NC, NT, C): a small design that tells the model's terms apart.
 constexpr std::array<std::array<double, kAxes>, kMostDesignPoints> kDesign{
@@ -168,8 +170,10 @@ class SubspaceRace : public Policy {
     drawn_ = beliefs_.drawBest(kDraws, best_, chance_);
     double below = 0;
     for (const auto& d : drawn_) below += d.below / double(kDraws);
-    if (below < kWorthGoing * options_.minGain) stage_ = Stage::kDone;
-    drawn_.resize(kTried);
+    const double enough = kWorthGoing * options_.minGain;
+    if (below < enough) stage_ = Stage::kDone;
+    const double tried = std::min(double(kTried), kRoundPerWorth * below / enough);
+    drawn_.resize(std::max(kFewTried, size_t(tried)));
   }
 
   [[nodiscard]] std::vector<Config> depthRound() const {
