@@ -14,7 +14,8 @@ ARGUMENT = re.compile(r"^((?:const )?[A-Za-z_]+(?:\*+ | ))(\w+)$")
 # Fields of the facts in the order of their declaration (hooks.h): field, argument, how it is taken.
 FACTS = {
     "init": ("InitFacts", [("newComm", "Comm*"), ("parent", "Comm"), ("ids", None), ("comms", "Comm*"),
-                           ("nRanks", "int"), ("rank", "int"), ("nDevices", "int"), ("colour", "int")]),
+                           ("nRanks", "int"), ("rank", "int"), ("nDevices", "int"), ("colour", "int"),
+                           ("config", "void*")]),
     "collective": ("CallFacts", [("count", "size_t"), ("dtype", "int"), ("op", "int"), ("comm", "Comm"),
                                  ("stream", "Stream")]),
     "p2p": ("CallFacts", [("comm", "Comm"), ("stream", "Stream")]),
@@ -84,16 +85,19 @@ def facts(kind: str, collective: str, args: list[tuple[str, str]]) -> str:
             inits.append(".parent = comm")
         elif by_name.get(field) == want:
             inits.append(f".{field} = {field}")
+    if collective and "config" in by_name:
+        inits.append(".configured = true")
     return f", {type_name}{{{', '.join(inits)}}}"
 
 
 def wrapper(name: str, kind: str, collective: str, args: list[tuple[str, str]]) -> str:
     declared = ", ".join(f"{t} {n}" for t, n in args)
     types = ", ".join(t for t, _ in args)
-    passed = ", ".join(n for _, n in args)
+    to = ", Comm to" if kind == "collective" else ""  # a collective may go to another communicator
+    passed = ", ".join("to" if to and n == "comm" else n for _, n in args)
     hook = f"{kind}Call(Symbol::k{name[4:]}, __builtin_return_address(0){facts(kind, collective, args)}"
     return (f"AUTOCCL_WRAPPER int {name}({declared}) {{\n"
-            f"  return {hook}, [&](void* real) {{ return reinterpret_cast<int (*)({types})>(real)({passed}); }});\n"
+            f"  return {hook}, [&](void* real{to}) {{ return reinterpret_cast<int (*)({types})>(real)({passed}); }});\n"
             "}\n")
 
 

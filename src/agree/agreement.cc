@@ -72,7 +72,7 @@ class Agreement::Impl {
 };
 
 Agreement::Impl::Impl(Options options, std::unique_ptr<LinkSet> links)
-    : table(options.maxTasks, options.fenceTimeoutNs, options.metTasksOnly),
+    : table(options.maxTasks, options.fenceTimeoutNs, options.metTasksOnly, options.canRun),
       options_(std::move(options)),
       links_(std::move(links)) {
   if (options_.rank < 0 || options_.rank >= options_.nRanks || options_.maxTasks < 1 ||

@@ -70,6 +70,9 @@ class Agreement {
     /// Refuse a change of a task that this rank has had no call of: ranks whose tasks are not the
     /// same ones (a task says what can be run for it) never change anything.
     bool metTasksOnly = false;
+    /// Refuse a change to a config that this rank cannot run, where ranks may differ in that;
+    /// empty: every rank can run all. Called on the agent thread.
+    std::function<bool(const Config&)> canRun;
   };
   Agreement(Options options, std::unique_ptr<LinkSet> links);
   /// A leader that ends with a version outstanding aborts it, so that nobody waits for the verdict.

@@ -104,6 +104,11 @@ struct BodyWriter {
     w.put(m.settledTasks);
     w.put(static_cast<uint8_t>(m.ready));
   }
+  void operator()(const Parcel& m) {
+    w.put(m.step);
+    w.put(static_cast<uint32_t>(m.bytes.size()));
+    w.putBytes(m.bytes);
+  }
 };
 
 Join readJoin(ByteReader& r) {
@@ -198,6 +203,14 @@ Notice readNotice(ByteReader& r) {
   return m;
 }
 
+Parcel readParcel(ByteReader& r) {
+  Parcel m;
+  m.step = r.get<uint32_t>();
+  m.bytes.resize(r.getCount(kMaxParcel, 1));
+  for (uint8_t& byte : m.bytes) byte = r.get<uint8_t>();
+  return m;
+}
+
 Message readBody(uint8_t type, ByteReader& r) {
   switch (type) {
     case 0:
@@ -229,6 +242,8 @@ Message readBody(uint8_t type, ByteReader& r) {
       return readSamples(r);
     case 10:
       return readNotice(r);
+    case 11:
+      return readParcel(r);
     default:
       r.fail();
       return Joined{};

@@ -92,8 +92,14 @@ struct Notice {
   bool ready = false;         // the files that ranks of the leader's host open are there
   friend bool operator==(const Notice&, const Notice&) = default;
 };
-using Message =
-    std::variant<Join, Joined, Off, Prepare, Ack, Verdict, Settled, Ask, Tell, Samples, Notice>;
+/// Bytes of a step that ranks take together outside the protocol (exchange.h).
+struct Parcel {
+  uint32_t step = 0;
+  std::vector<uint8_t> bytes;
+  friend bool operator==(const Parcel&, const Parcel&) = default;
+};
+using Message = std::variant<Join, Joined, Off, Prepare, Ack, Verdict, Settled, Ask, Tell, Samples,
+                             Notice, Parcel>;
 
 // Bounds of one message; a reader refuses more, propose() does too.
 inline constexpr size_t kMaxTasksPerPrepare = 1024;
@@ -101,6 +107,7 @@ inline constexpr size_t kMaxEntriesPerPrepare = 8192;
 inline constexpr size_t kMaxText = 512;
 inline constexpr size_t kMaxHashes = 8;
 inline constexpr size_t kMaxSamples = 512;
+inline constexpr size_t kMaxParcel = 4096;
 
 /// Type and body as bytes, little-endian: the body of a frame (frame.h).
 struct Packed {

@@ -23,7 +23,8 @@ std::vector<Message> oneOfEach() {
           Ask{7},
           Tell{7, Knowledge::kInDoubt},
           Samples{70, {1, 9, 3, 71}, {{11, 70, testConfig(2), 5, 9, 1, 0}}},
-          Notice{15, 3, true}};
+          Notice{15, 3, true},
+          Parcel{3, {1, 2, 250}}};
 }
 
 TEST(Message, ComesBackAsItWasSent) {

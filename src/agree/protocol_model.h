@@ -96,8 +96,9 @@ class Hash {
   void operator()(const Off&) { (*this)(uint64_t{9}); }
   void operator()(const Join&) {}
   void operator()(const Joined&) {}
-  void operator()(const Samples&) {}  // beside the protocol, as is Notice
+  void operator()(const Samples&) {}  // beside the protocol, as the next two
   void operator()(const Notice&) {}
+  void operator()(const Parcel&) {}
   [[nodiscard]] uint64_t value() const { return h_; }
 
  private:

@@ -60,11 +60,13 @@ struct TaskTable::Cold {
   uint64_t settledBelow = 0;  // every call below has been resolved
 };
 
-TaskTable::TaskTable(int maxTasks, int64_t fenceTimeoutNs, bool metTasksOnly)
+TaskTable::TaskTable(int maxTasks, int64_t fenceTimeoutNs, bool metTasksOnly,
+                     std::function<bool(const Config&)> canRun)
     : mask_(std::bit_ceil(static_cast<uint32_t>(maxTasks) * 2) - 1),
       maxTasks_(static_cast<uint32_t>(maxTasks)),
       fenceTimeoutNs_(fenceTimeoutNs),
       metTasksOnly_(metTasksOnly),
+      canRun_(std::move(canRun)),
       slots_(std::make_unique<Slot[]>(mask_ + 1)),
       cold_(mask_ + 1) {}
 
@@ -226,10 +228,17 @@ bool TaskTable::met(uint64_t key) const noexcept {
   return slot != kNoSlot && slots_[slot].birth.load(std::memory_order_acquire) == Birth::kDone;
 }
 
+std::optional<std::string> TaskTable::refusal(const Prepare::TaskChange& change) const {
+  if (metTasksOnly_ && !met(change.taskKey))
+    return "it has had no call of task " + std::to_string(change.taskKey) + " yet";
+  for (const TableEntry& entry : change.entries)
+    if (canRun_ && !canRun_(entry.config)) return "it cannot run " + toText(entry.config);
+  return std::nullopt;
+}
+
 std::optional<std::string> TaskTable::install(const Prepare& prepare) {
   for (const auto& task : prepare.tasks)
-    if (metTasksOnly_ && !met(task.taskKey))
-      return "it has had no call of task " + std::to_string(task.taskKey) + " yet";
+    if (auto why = refusal(task)) return why;
   for (const auto& task : prepare.tasks)
     if (auto why = refusal(findSlot(task.taskKey, true), task.entries.size())) return why;
   waited_.store(false, std::memory_order_release);

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +46,9 @@ class TaskTable final : public LocalCalls {
   static constexpr size_t kMaxRetired = 64;
 
   /// fenceTimeoutNs: the longest wait at a fence, should the agent thread be gone. metTasksOnly:
-  /// see Agreement::Options.
-  TaskTable(int maxTasks, int64_t fenceTimeoutNs, bool metTasksOnly = false);
+  /// and canRun: see Agreement::Options.
+  TaskTable(int maxTasks, int64_t fenceTimeoutNs, bool metTasksOnly = false,
+            std::function<bool(const Config&)> canRun = {});
   ~TaskTable() override;
 
   // ---- any thread; HOT: no allocation, lock, log or system call (a wait at a fence naps) ----
@@ -89,6 +91,7 @@ class TaskTable final : public LocalCalls {
   void rest(uint32_t slot);
   [[nodiscard]] bool met(uint64_t key) const noexcept;
   [[nodiscard]] std::optional<std::string> refusal(uint32_t slot, size_t nEntries);
+  [[nodiscard]] std::optional<std::string> refusal(const Prepare::TaskChange& change) const;
   void publish(uint32_t slot, const std::vector<TableEntry>& entries);
 
   static constexpr size_t kHashRing = 64;
@@ -101,6 +104,7 @@ class TaskTable final : public LocalCalls {
   const uint32_t maxTasks_;
   const int64_t fenceTimeoutNs_;
   const bool metTasksOnly_;
+  const std::function<bool(const Config&)> canRun_;
   std::unique_ptr<Slot[]> slots_;
   std::vector<uint32_t> untidy_;  // slots with retired schedules
   std::vector<Cold> cold_;        // beside slots_, agent thread only, but for the task's words

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/size_text.h"
+#include "model/variant.h"
 
 namespace autoccl {
 namespace {
@@ -63,9 +64,11 @@ void setField(Config& config, std::string_view name, std::string_view value) {
     config.chunk = static_cast<uint32_t>(bytes);
   } else if (name == "wait") {
     config.extra = static_cast<uint8_t>(wordOf<WaitPolicy>(value, kWaitPolicies, "wait"));
+  } else if (name == "on") {
+    config.extra = static_cast<uint8_t>(wordOf<Variant>(value, kVariants, "on"));
   } else {
     throw Error(ErrorCode::kUsage, "config: unknown field '" + std::string(name) + "'",
-                "allowed: nc, nt, c, wait");
+                "allowed: nc, nt, c, wait, on");
   }
 }
 
@@ -85,7 +88,7 @@ std::optional<WaitPolicy> fromText(std::string_view text) noexcept {
 
 bool wellFormed(const Config& c) noexcept {
   const bool counts = c.transport == Transport::kAuto
-                          ? c.extra == 0
+                          ? c.extra < kVariants
                           : c.extra < kWaitPolicies && c.channels > 0 && c.threads > 0;
   return static_cast<int>(c.algorithm) < kAlgorithms && static_cast<int>(c.protocol) < kProtocols &&
          static_cast<int>(c.transport) < kTransports && counts && c.reserved == 0 &&
@@ -102,7 +105,8 @@ std::string toText(const Config& c) {
       .append(toText(c.transport));
   if (c.transport == Transport::kAuto)
     return text + " nc=" + orAuto(c.channels) + " nt=" + orAuto(c.threads) +
-           " c=" + (c.chunk ? bytesText(c.chunk) : std::string(kAutoText));
+           " c=" + (c.chunk ? bytesText(c.chunk) : std::string(kAutoText)) +
+           (c.extra ? " on=" + std::string(toText(static_cast<Variant>(c.extra))) : "");
   text += " nc=" + std::to_string(c.channels) + " nt=" + std::to_string(c.threads) +
           " c=" + bytesText(c.chunk);
   text.append(" wait=").append(toText(static_cast<WaitPolicy>(c.extra)));

@@ -11,8 +11,8 @@
 namespace autoccl {
 
 /// How one call is to be carried out. 16 bytes, trivially copyable, compared as a whole.
-/// `extra` is an index into the engine's list of values for its extra parameter (the CPU engine's
-/// wait policy: kWaitSpin …); 0 where an engine has none.
+/// `extra` is an index into the engine's list of values for its extra parameter: the CPU engine's
+/// wait policy, or, with kAuto, the communicator it runs on (model/variant.h).
 /// An engine that picks the transport itself (kAuto) may also pick channels, threads and chunk:
 /// there 0 stands for its own choice, "auto" in text.
 struct Config {
@@ -49,9 +49,9 @@ template <>
 [[nodiscard]] std::optional<WaitPolicy> fromText(std::string_view) noexcept;
 
 /// "twoshot/zero/shm nc=1 nt=1 c=64K wait=futex", "ring/ll128/auto nc=8 nt=auto c=auto",
-/// "untouched". parseConfig reads what toText writes; fields
-/// after the subspace may be left out or reordered. Throws Error naming the field and the allowed
-/// values.
+/// "ring/simple/auto nc=8 nt=auto c=auto on=large-buffers", "untouched". parseConfig reads what
+/// toText writes; fields after the subspace may be left out or reordered. Throws Error naming the
+/// field and the allowed values.
 [[nodiscard]] std::string toText(const Config&);
 [[nodiscard]] Config parseConfig(std::string_view text);
 

@@ -22,6 +22,13 @@ TEST(Config, WhatIsLeftToTheEngineReadsAuto) {
   EXPECT_EQ(parseConfig("untouched"), kUntouched);
 }
 
+TEST(Config, ACommunicatorBesideTheUsersIsNamed) {
+  const Config c{Algorithm::kRing, Protocol::kSimple, Transport::kAuto, 4, 8, 0, 0};
+  EXPECT_EQ(toText(c), "ring/simple/auto nc=8 nt=auto c=auto on=large-buffers");
+  EXPECT_EQ(parseConfig(toText(c)), c);
+  EXPECT_TRUE(wellFormed(c));
+}
+
 TEST(Config, OnlyAnEngineThatPicksTheTransportPicksCountsToo) {
   Config c{Algorithm::kRing, Protocol::kSimple, Transport::kAuto, 0, 0, 0, 0};
   EXPECT_TRUE(wellFormed(c));

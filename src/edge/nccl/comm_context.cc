@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "edge/nccl/chunk_rule.h"
+#include "edge/nccl/inside.h"
 #include "edge/nccl/open_session.h"
 #include "edge/nccl/plugin_side.h"
 #include "edge/session/session.h"
@@ -21,24 +22,6 @@ uint64_t packedChunk(Pair pair, uint32_t chunk) noexcept {
 }
 
 }  // namespace
-
-/// Keeps the gate alive while it is used. Order matters: the thread is counted before it loads the
-/// gate, and setGate stores the gate before it reads the count, all seq_cst.
-class CommContext::Inside {
- public:
-  explicit Inside(CommContext& context) noexcept : context_(context) {
-    context_.inside_.fetch_add(1, std::memory_order_seq_cst);
-    gate_ = context_.gate_.load(std::memory_order_seq_cst);
-  }
-  ~Inside() { context_.inside_.fetch_sub(1, std::memory_order_release); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  [[nodiscard]] CallGate* gate() const noexcept { return gate_; }
-
- private:
-  CommContext& context_;
-  CallGate* gate_;
-};
 
 CommContext::CommContext(const Origin& origin, Sampling& sampling)
     : origin_(origin), sampling_(sampling), book_(origin.nRanks) {}
@@ -66,6 +49,10 @@ void CommContext::end() noexcept {
 
 void CommContext::close() noexcept {
   end();
+  forEachVariant([](CommContext& variant) { variant.base_.store(nullptr); });
+  if (CommContext* base = base_.exchange(nullptr))
+    for (auto& place : base->variants_)
+      if (place.load() == this) place.store(nullptr);
   setGate(nullptr);
   session_.reset();
   setWants(false);
@@ -73,6 +60,7 @@ void CommContext::close() noexcept {
 
 void CommContext::setGate(CallGate* gate) noexcept {
   gate_.store(gate, std::memory_order_seq_cst);
+  forEachVariant([gate](CommContext& variant) { variant.setGate(gate); });
   if (gate != nullptr) return;
   while (inside_.load(std::memory_order_seq_cst) != 0) {
   }
@@ -101,6 +89,7 @@ Answer CommContext::decide(const Question& q) noexcept {
   if (note.simulating || q.pipeOps <= 0 || q.possible == 0 || !collective || q.nBytes == 0)
     return {};
   noteChunk(q.func, {}, 0);
+  if (note.decided || isVariant()) return answerDecided(q, note);
   if (!opened_) [[unlikely]]
     open(note);
   const Inside inside(*this);
@@ -109,7 +98,8 @@ Answer CommContext::decide(const Question& q) noexcept {
     countUntouched(why());
     return {};
   }
-  const Task task = book_.taskOf(*collective, q.nBytes, q.possible);
+  const PairSet kind = q.possible | (note.switchable ? kSwitchable : 0);
+  const Task task = book_.taskOf(*collective, q.nBytes, kind);
   const uint64_t key = keyOf(task);
   book_.meet(key, q.costs);
   CallGate::Ticket ticket = gate->take(task, kUntouched);
@@ -118,10 +108,7 @@ Answer CommContext::decide(const Question& q) noexcept {
   Config config = kUntouched;
   if (!gate->resolve(ticket, config)) [[unlikely]]
     return broken();
-  ++note.decisions;
-  note.taskKey = key;
-  note.callIndex = ticket.index;
-  note.asked = config;
+  remember(task, ticket, config);
   // A captured call runs when its graph does, unseen; its event belongs to no decision.
   if (wants_.load(std::memory_order_relaxed) && !ticket.calm)
     stamps_.decided({key, ticket.index, config, q.func, q.nBytes});
@@ -160,6 +147,10 @@ void CommContext::watch(uint64_t taskKey, uint64_t callIndex, const Config& conf
 
 void CommContext::setWants(bool wants) noexcept {
   if (wants_.exchange(wants) == wants) return;
+  forEachVariant([wants](CommContext& variant) {
+    variant.wants_.store(wants);
+    variant.stamps_.restart();
+  });
   if (KnownCommunicator* known = known_.load())
     known->wantsTimes.store(wants && !hasStamps(origin_.profilerVersion));
   if (wants) {
@@ -237,6 +228,7 @@ void CommContext::timed(const StreamTime& t) noexcept {
 Space CommContext::spaceOf(const Task& task) const {
   SpaceRules rules = rulesOf(origin_);
   rules.nvlsChannels = book_.mostChannels(kAlgoNvls);
+  if ((task.variant & kSwitchable) != 0) rules.variants = offered_.load();
   return nccl::spaceOf(task, rules, book_.costsOf(keyOf(task)));
 }
 

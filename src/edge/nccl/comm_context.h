@@ -15,6 +15,7 @@
 #include "edge/nccl/stamps.h"
 #include "edge/nccl/task_book.h"
 #include "model/gate.h"
+#include "model/variant.h"
 
 namespace autoccl {
 class TuningSession;
@@ -58,6 +59,7 @@ struct Origin {
   int tunerVersion = 0;
   int profilerVersion = 0;
   KnownCommunicator* known = nullptr;  // the interposer's
+  bool variantsOnly = false;           // the release has no tuner: the interposer decides alone
 };
 
 /// Threads. decide and chunk: whoever issues calls, one at a time; collStarted: whoever launches;
@@ -87,6 +89,11 @@ class CommContext {
 
   // ---- HOT ----
   [[nodiscard]] Answer decide(const Question& question) noexcept;
+  /// Decides a switchable call before it is made, for the interposer, which then runs it where
+  /// callNote.asked says. False: the call has to fail. Where there is no session nothing is noted.
+  [[nodiscard]] bool decideAhead(const Task& task) noexcept;
+  /// The task of a switchable call where no tuner is asked (2.18).
+  [[nodiscard]] Task taskWithoutTuner(Collective collective, uint64_t nBytes) noexcept;
   /// The chunk of a call decided before, in bytes; comes with NCCL's own (tuner v6).
   void chunk(int func, Pair pair, size_t* bytes) const noexcept;
   /// The handle for the event, null where nobody waits for it.
@@ -96,6 +103,14 @@ class CommContext {
   void timed(const StreamTime& time) noexcept;
   /// The profiler says whether the calls that follow are captured into a graph.
   void setCapturing(bool yes) noexcept { capturing_.store(yes, std::memory_order_relaxed); }
+
+  /// A variant of this communicator: its calls count here, and its samples go to the same session.
+  void attach(Variant variant, CommContext& itsContext) noexcept;
+  /// What this rank can run calls on beside its own communicator; all ranks have made them.
+  void offer(VariantSet variants) noexcept { offered_.store(variants); }
+  [[nodiscard]] bool canRun(const Config& config) const noexcept {
+    return config.extra == 0 || (offered_.load() & bitOf(static_cast<Variant>(config.extra))) != 0;
+  }
 
   [[nodiscard]] Space spaceOf(const Task& task) const;
   /// "NCCL's own choice for allreduce 1M x8 is ring/simple, 16 channels", for tasks of the record.
@@ -111,6 +126,17 @@ class CommContext {
   void noteChunk(int func, Pair pair, uint32_t chunk) noexcept;
   void open(const CallNote& note) noexcept;
   [[nodiscard]] Answer broken() noexcept;
+  [[nodiscard]] Answer answerDecided(const Question& question, const CallNote& note) noexcept;
+  static void remember(const Task& task, const CallGate::Ticket& ticket,
+                       const Config& config) noexcept;
+  [[nodiscard]] bool isVariant() const noexcept {
+    return origin_.known != nullptr && origin_.known->isVariant;
+  }
+  template <class Do>
+  void forEachVariant(Do act) noexcept {
+    for (auto& place : variants_)
+      if (CommContext* variant = place.load()) act(*variant);
+  }
 
   Origin origin_;
   Sampling& sampling_;
@@ -130,6 +156,9 @@ class CommContext {
   uint64_t sampleUntil_ = 0;  // of calls_
   bool opened_ = false;       // or tried to
   std::atomic<bool> wants_{false};
+  std::atomic<VariantSet> offered_{0};
+  std::array<std::atomic<CommContext*>, kVariants> variants_{};
+  std::atomic<CommContext*> base_{nullptr};  // of a variant: the user's communicator's
 };
 
 }  // namespace autoccl::nccl

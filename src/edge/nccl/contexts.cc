@@ -83,6 +83,7 @@ CommContext* Contexts::ofCurrentCall(int tunerVersion) {
   origin.nRanks = known->nRanks;
   origin.tunerVersion = tunerVersion;
   origin.known = known;
+  origin.variantsOnly = tunerVersion == 0;
   CommContext* context = make(origin, 1);
   known->context.store(context);
   return context;

@@ -23,8 +23,8 @@ class Contexts {
   [[nodiscard]] Sampling& sampling() noexcept { return sampling_; }
   CommContext* beginProfiler(const Origin& origin);
   CommContext* beginTuner(const Origin& origin);
-  /// For the interface without a context (tuner v1): the interposer's communicator's, made at its
-  /// first call; null where nobody knows whose call it is.
+  /// For the interface without a context (tuner v1) and releases without a tuner (0): the
+  /// interposer's communicator's, made at its first call; null where nobody knows whose call it is.
   CommContext* ofCurrentCall(int tunerVersion);
   void end(CommContext* context) noexcept;
   /// The process ends: sessions say goodbye to each other and write their records.

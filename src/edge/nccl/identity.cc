@@ -23,6 +23,14 @@ void forgetInit(KnownCommunicator& communicator) noexcept {
   }
 }
 
+bool usersInitUnderWay() noexcept {
+  for (auto& place : inits) {
+    const KnownCommunicator* known = place.load();
+    if (known != nullptr && !known->isVariant) return true;
+  }
+  return false;
+}
+
 KnownCommunicator* initUnderWay(int nRanks, int device) noexcept {
   KnownCommunicator* found = nullptr;
   for (auto& place : inits) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "model/config.h"
+#include "model/task.h"
 
 namespace autoccl::nccl {
 
@@ -25,6 +26,7 @@ struct KnownCommunicator {
   int rank = -1;       // -1: not known
   int nRanks = -1;     // -1: not known
   int device = -1;     // of the context that was current; -1: not known
+  bool isVariant = false;               // made by us beside a communicator of the program's
   std::atomic<void*> context{nullptr};  // the plugin's own, bound at its first call
   std::atomic<bool> wantsTimes{false};  // plugin: time calls on their stream, for want of stamps
   std::atomic<bool> broken{false};      // plugin: a rank in doubt timed out (design, 5.4)
@@ -38,11 +40,14 @@ struct CallNote {
   KnownCommunicator* initialising = nullptr;  // this call makes it
   bool simulating = false;  // ncclGroupSimulateEnd: nothing will run, nothing may be counted
   bool capturing = false;   // the stream is being captured into a graph
+  bool switchable = false;  // the interposer can run it on a variant: its task is one of those
+  bool decided = false;     // and has: the lower half says what, nothing is left to count
 
   uint32_t decisions = 0;  // calls that the tuner counted in it
   uint64_t taskKey = 0;    // of the last of them
   uint64_t callIndex = 0;
   Config asked;
+  Task task;  // of the last of them, where it is switchable
 };
 
 /// This thread's note.
@@ -80,6 +85,8 @@ inline std::atomic<const PluginSide*> pluginSide{nullptr};
 /// user's (NCCL up to 2.27, and several communicators in one group). Thread-safe, cold.
 void noteInit(KnownCommunicator& communicator) noexcept;
 void forgetInit(KnownCommunicator& communicator) noexcept;
+/// Whether one of the program's is among them.
+[[nodiscard]] bool usersInitUnderWay() noexcept;
 /// The one that is under way with this size on this device; null where none or several are.
 [[nodiscard]] KnownCommunicator* initUnderWay(int nRanks, int device) noexcept;
 

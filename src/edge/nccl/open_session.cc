@@ -83,10 +83,15 @@ const char* captureText(const Origin& o) {
   return tellsOfCapture(o.profilerVersion) ? "profiler" : "unknown";
 }
 
+std::string variantsText() {
+  const std::string words = settingText("AUTOCCL_VARIANTS");
+  return words.empty() ? "" : ", variants '" + words + "'";
+}
+
 std::string capabilitiesOf(const Origin& o) {
   return "tuner v" + std::to_string(o.tunerVersion) + ", profiler v" +
          std::to_string(o.profilerVersion) + ", capture by " + captureText(o) + ", " +
-         std::to_string(o.nNodes) + " nodes, settings '" + userLimits().text + "'";
+         std::to_string(o.nNodes) + " nodes, settings '" + userLimits().text + "'" + variantsText();
 }
 
 std::string nameOf(const Meeting& meeting) {
@@ -130,6 +135,7 @@ TuningSession::Seat seatOf(const Origin& o, const Meeting& meeting, CommContext&
   seat.joinRule = JoinRule::kOwnDurations;
   seat.setGate = [&context](CallGate* gate) { context.setGate(gate); };
   seat.spaceFor = [&context](const Task& task) { return context.spaceOf(task); };
+  seat.canRun = [&context](const Config& config) { return context.canRun(config); };
   seat.describeDefault = [&context](const Task& task) { return context.ownChoiceText(task); };
   return seat;
 }
@@ -138,7 +144,7 @@ TuningSession::Seat seatOf(const Origin& o, const Meeting& meeting, CommContext&
 const char* obstacle(const Origin& o) {
   if (!tuningWanted()) return kOff;
   if (o.nRanks < 2) return kOneRank;
-  if (o.tunerVersion == 0) return "NCCL has not loaded the tuner plugin";
+  if (o.tunerVersion == 0 && !o.variantsOnly) return "NCCL has not loaded the tuner plugin";
   if (o.rank < 0 || o.rank >= o.nRanks)
     return "its rank is not known to a plugin of this NCCL version; preload the library as well";
   if (o.tunerVersion < 3 && userLimits().choosesPairs)
@@ -204,6 +210,21 @@ SpaceRules rulesOf(const Origin& o) {
     rules.maxChunk = static_cast<uint32_t>(settingSize("AUTOCCL_MAX_CHUNK"));
   rules.minChannels = std::min(rules.minChannels, rules.maxChannels);
   return rules;
+}
+
+std::optional<TcpLinks::Options> linksForVariants(const Origin& o) {
+  constexpr int64_t kVariants = -2;  // no colour: ncclCommSplit takes none below -1
+  if (*obstacle(o) != 0) return std::nullopt;
+  auto meeting = meetingOf(o);
+  if (!meeting || meeting->addresses.empty()) return std::nullopt;
+  meeting->rendezvous = splitRendezvous(meeting->rendezvous, 0, kVariants);
+  TcpLinks::Options options;
+  options.rank = o.rank;
+  options.nRanks = o.nRanks;
+  options.session = meeting->rendezvous.session;
+  options.key = meeting->rendezvous.key;
+  options.candidates = candidatesAt(meeting->addresses, meeting->rendezvous);
+  return options;
 }
 
 Opened openSession(const Origin& o, CommContext& context) noexcept {

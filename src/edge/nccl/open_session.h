@@ -1,6 +1,7 @@
 // From what is known of a communicator to a session in which its ranks agree.
 #pragma once
 
+#include "agree/tcp_links.h"
 #include "edge/nccl/comm_context.h"
 
 namespace autoccl {
@@ -25,5 +26,9 @@ struct Opened {
 /// communicator's id at AUTOCCL_COORDINATOR; inside one node over the loopback. Sets the context's
 /// gate. Waits for nobody; what the world refuses is one line in the log.
 [[nodiscard]] Opened openSession(const Origin& origin, CommContext& context) noexcept;
+
+/// Links of their own for the steps in which the ranks make a communicator's variants; nothing
+/// where its ranks have nowhere to meet, or calls of it stay untouched anyway.
+[[nodiscard]] std::optional<TcpLinks::Options> linksForVariants(const Origin& origin);
 
 }  // namespace autoccl::nccl

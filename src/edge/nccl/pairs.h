@@ -27,6 +27,10 @@ using PairSet = uint32_t;
   return (set & bitOf(p)) != 0;
 }
 
+/// Of a task whose calls can be run on variants: calls of one kind that can and that cannot are
+/// tasks of their own, so ranks that differ in that are seen to.
+inline constexpr PairSet kSwitchable = PairSet{1} << 31;
+
 /// The model's word for row `algo` (0 to 6) and column `proto` (0 to 2) of the table.
 [[nodiscard]] Algorithm algorithmOf(int algo) noexcept;
 [[nodiscard]] Protocol protocolOf(int proto) noexcept;

@@ -15,21 +15,30 @@ void Sampling::attach(int* mask, int profilerVersion) noexcept {
     return;
   }
   idle_.store(tellsOfCapture(profilerVersion) ? kIdleWithCollApi : 0);
-  mask_.store(mask, std::memory_order_release);
+  for (auto& place : masks_) {
+    int* other = nullptr;
+    if (place.compare_exchange_strong(other, mask) || other == mask) break;
+  }
   apply();
 }
 
 // Two threads that cross store different words for a moment; whoever comes last reads the counter
 // last, so the word that stays is right.
-void Sampling::apply() noexcept {
-  int* mask = mask_.load(std::memory_order_acquire);
-  if (mask == nullptr) return;
+void Sampling::applyTo(int* mask) noexcept {
   int wanting = 0;
   do {
     wanting = wanting_.load();
     const int idle = idle_.load(std::memory_order_relaxed);
     __atomic_store_n(mask, wanting > 0 ? idle | kSampled : idle, __ATOMIC_SEQ_CST);
   } while ((wanting > 0) != (wanting_.load() > 0));
+}
+
+void Sampling::apply() noexcept {
+  for (auto& place : masks_) {
+    int* mask = place.load(std::memory_order_acquire);
+    if (mask == nullptr) return;
+    applyTo(mask);
+  }
 }
 
 void Sampling::want() noexcept {

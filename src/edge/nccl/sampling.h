@@ -1,6 +1,7 @@
 // Which of NCCL's events are wanted: the activation mask that all communicators of a process share.
 #pragma once
 
+#include <array>
 #include <atomic>
 
 #include "edge/nccl/abi/profiler_events.h"
@@ -26,18 +27,22 @@ namespace autoccl::nccl {
 /// HOT, any thread: one counter, one store.
 class Sampling {
  public:
-  /// The word that NCCL gave to the profiler's init: one for the whole process.
+  /// The word that NCCL gave to the profiler's init: one for each NCCL library of the process, of
+  /// which there are several only where variants need copies. Those beyond kMasks stay as they are.
   void attach(int* mask, int profilerVersion) noexcept;
   void want() noexcept;
   void unwant() noexcept;
   [[nodiscard]] bool attached() const noexcept {
-    return mask_.load(std::memory_order_acquire) != nullptr;
+    return masks_[0].load(std::memory_order_acquire) != nullptr;
   }
 
  private:
-  void apply() noexcept;
+  static constexpr size_t kMasks = 16;
 
-  std::atomic<int*> mask_{nullptr};
+  void apply() noexcept;
+  void applyTo(int* mask) noexcept;
+
+  std::array<std::atomic<int*>, kMasks> masks_{};  // filled from the front
   std::atomic<int> idle_{0};
   std::atomic<int> wanting_{0};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "edge/nccl/chunk_rule.h"
+#include "edge/nccl/variant_table.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -50,6 +51,26 @@ bool orderIsFree(Pair pair, const Task& task) {
   return !reduces(task.collective) || (task.nRanks == 2 && !isSwitchBased(pair.algo));
 }
 
+bool offers(const SpaceRules& r, Variant variant, Pair pair) {
+  if (variant == Variant::kOwn) return r.tunerVersion > 0;
+  return (r.variants & bitOf(variant)) != 0 && changes(variant, pair, r.tunerVersion);
+}
+
+/// A variant is believed to be a little worse than the user's communicator, a transport that NCCL
+/// itself would not have taken much worse: so they are tried after it.
+double doubtOf(uint8_t variant) {
+  switch (static_cast<Variant>(variant)) {
+    case Variant::kOwn:
+      return 1;
+    case Variant::kShm:
+      return 2;
+    case Variant::kNet:
+      return 4;
+    default:
+      return 1.1;
+  }
+}
+
 double thinness(const Config& c, const Task& task) {
   if (c.channels == 0 || task.bytes < kLargeBytes) return 1;
   return std::max(1.0, kFullChannels / c.channels);
@@ -59,7 +80,8 @@ double priorOf(const Config& c, const Task& task, const PairCosts& costs) {
   const auto us = [&](Pair p) {
     return double(costs[static_cast<size_t>(p.algo) * kProtos + static_cast<size_t>(p.proto)]);
   };
-  if (const auto pair = pairOf(c)) return std::max(us(*pair), 0.1) * thinness(c, task);
+  if (const auto pair = pairOf(c))
+    return std::max(us(*pair), 0.1) * thinness(c, task) * doubtOf(c.extra);
   double least = 0;
   for (const float cost : costs)
     if (cost >= 0 && (least == 0 || cost < least)) least = cost;
@@ -88,26 +110,33 @@ Space spaceOf(const Task& task, const SpaceRules& rules, const std::optional<Pai
   Space space;
   space.task = task;
   space.fallback = kUntouched;
+  space.extraName = "on";
   const Pair own = costs ? leastOf(*costs) : Pair{};
   space.fallbackClass = orderIsFree(own, task) ? 1 : 2;
   uint32_t otherClass = 3;  // each its own: none is like the default's
-  for (int a = 0; a < kAlgos; ++a)
-    for (int p = 0; p < kProtos; ++p) {
-      const Pair pair{a, p};
-      if (!holds(task.variant, pair)) continue;
-      Subspace s;
-      s.algorithm = algorithmOf(a);
-      s.protocol = protocolOf(p);
-      s.transport = Transport::kAuto;
-      s.channels = channelsOf(a, rules);
-      s.threads = {0};
-      s.chunks = chunksOf(pair, task, rules);
-      s.numericalClass = orderIsFree(pair, task) ? 1 : otherClass++;
-      space.subspaces.push_back(std::move(s));
+  const auto add = [&](Pair pair, Variant variant) {
+    Subspace s;
+    s.algorithm = algorithmOf(pair.algo);
+    s.protocol = protocolOf(pair.proto);
+    s.transport = Transport::kAuto;
+    s.extra = static_cast<uint8_t>(variant);
+    s.channels = channelsOf(pair.algo, rules);
+    s.threads = {0};
+    s.chunks = variant == Variant::kOwn ? chunksOf(pair, task, rules) : std::vector<uint32_t>{0};
+    s.numericalClass = orderIsFree(pair, task) ? 1 : otherClass++;
+    space.subspaces.push_back(std::move(s));
+  };
+  for (int v = 0; v < kVariants; ++v) {
+    const auto variant = static_cast<Variant>(v);
+    space.extraValues.emplace_back(toText(variant));
+    for (int i = 0; i < kAlgos * kProtos; ++i) {
+      const Pair pair{i / kProtos, i % kProtos};
+      if (holds(task.variant, pair) && offers(rules, variant, pair)) add(pair, variant);
     }
-  space.valid = [set = task.variant](const Config& c) {
+  }
+  space.valid = [set = task.variant, rules](const Config& c) {
     const auto pair = pairOf(c);
-    return pair && holds(set, *pair);
+    return pair && holds(set, *pair) && offers(rules, static_cast<Variant>(c.extra), *pair);
   };
   if (costs)
     space.priorUs = [task, all = *costs](const Config& c) { return priorOf(c, task, all); };

@@ -3,6 +3,7 @@
 
 #include "edge/nccl/task_book.h"
 #include "model/space.h"
+#include "model/variant.h"
 
 namespace autoccl::nccl {
 
@@ -16,6 +17,7 @@ struct SpaceRules {
   int nvlsChannels = 0;      // NCCL's own number for NVLS, 0: not known
   uint32_t maxChunk = 0;     // bytes; 0: no bound
   bool channelsFree = true;  // false: the user has fixed them
+  VariantSet variants = 0;   // communicators that a call can also be run on
 };
 
 /// One subspace per possible pair (Task::variant). Channels: a grid up to maxChannels for Ring,
@@ -24,7 +26,8 @@ struct SpaceRules {
 /// grid of whole grains with v6 for Ring, Tree and PAT. The default is kUntouched. Results are bit
 /// for bit the default's where nothing is reduced and on two ranks (a sum of two does not depend on
 /// the order); nothing else is promised. The prior is NCCL's own prediction, corrected by a rule of
-/// thumb for few channels.
+/// thumb for few channels. A variant adds a subspace for each pair that runs otherwise on it;
+/// without a tuner (version 0) variants are all there is.
 [[nodiscard]] Space spaceOf(const Task& task, const SpaceRules& rules,
                             const std::optional<PairCosts>& costs);
 

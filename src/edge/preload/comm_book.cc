@@ -80,6 +80,10 @@ CommEntry* CommBook::take() noexcept {
     entry.splits.store(0);
     entry.lane.store(nullptr);
     entry.untimable.store(false);
+    entry.family.store(nullptr);
+    entry.familyTried.store(false);
+    entry.nonBlocking.store(false);
+    entry.config.forget();
     entry.known.uniqueId = {};
     entry.known.path = 0;
     entry.known.hasId = false;

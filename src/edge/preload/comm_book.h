@@ -9,11 +9,13 @@
 
 #include "edge/nccl/identity.h"
 #include "edge/preload/nccl_types.h"
+#include "edge/preload/user_config.h"
 #include "model/task.h"
 
 namespace autoccl::preload {
 
 class TimedLane;  // stream_timer.h
+struct Family;    // family.h
 
 /// Calls of one communicator by task. Bounded: tasks beyond the table are counted together.
 /// Thread-safe. HOT: count is a look-up and one add.
@@ -55,7 +57,11 @@ struct CommEntry {
   std::atomic<uint32_t> splits{0};  // children made of it
   std::atomic<TimedLane*> lane{nullptr};
   std::atomic<bool> untimable{false};  // no lane could be had
-  bool taken = false;                  // the rest is the book's, under its lock
+  std::atomic<Family*> family{nullptr};
+  std::atomic<bool> familyTried{false};
+  std::atomic<bool> nonBlocking{false};  // its calls return before they are launched
+  UserConfig config;                     // written before its first call
+  bool taken = false;                    // the rest is the book's, under its lock
   size_t home = 0;
 };
 

@@ -22,6 +22,7 @@ struct Driver {
   int (*eventDestroy)(Event) = nullptr;
   int (*eventRecord)(Event, void* stream) = nullptr;
   int (*eventQuery)(Event) = nullptr;
+  int (*streamWaitEvent)(void* stream, Event, unsigned flags) = nullptr;  // may be missing
   int (*eventElapsedTime)(float* milliseconds, Event start, Event end) = nullptr;
 
   /// Null where no libcuda.so.1 is loaded (yet), or it lacks one of the calls. Thread-safe, cold:

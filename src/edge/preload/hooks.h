@@ -21,10 +21,14 @@ int passOn(Symbol symbol, const void* caller, const Forward& forward) {
 template <class Forward>
 int collectiveCall(Symbol symbol, const void* caller, const CallFacts& facts,
                    const Forward& forward) {
+  const auto onOwn = [&](void* real) { return forward(real, facts.comm); };
   Watcher* watcher = watcherOfCall();
-  if (watcher == nullptr) return passOn(symbol, caller, forward);
+  if (watcher == nullptr) return passOn(symbol, caller, onOwn);
   CallWatch watch(*watcher, facts);
-  return watch.after(passOn(symbol, caller, forward));
+  const Route& route = watch.route();
+  if (route.refused) return watch.after(kRemoteError);
+  if (route.library != nullptr) return watch.after(forward(route.library->of(symbol), route.comm));
+  return watch.after(passOn(symbol, caller, [&](void* real) { return forward(real, route.comm); }));
 }
 
 template <class Forward>

@@ -1,6 +1,7 @@
 // Communicators as they come to be.
 #include <cstring>
 
+#include "edge/preload/init_gate.h"
 #include "edge/preload/watcher.h"
 
 namespace autoccl::preload {
@@ -38,7 +39,7 @@ InitWatch::InitWatch(Watcher& watcher, Symbol symbol, const InitFacts& facts) no
   entry_ = watcher.book.take();
   if (entry_ == nullptr) return;
   describe(*entry_);
-  nccl::noteInit(entry_->known);
+  InitGate::ofProcess().pass([this] { nccl::noteInit(entry_->known); });
   if (threadState.groupDepth == 0) nccl::callNote.initialising = &entry_->known;
 }
 
@@ -51,6 +52,11 @@ void InitWatch::describe(CommEntry& entry) const noexcept {
     if (driver->contextGetDevice(&device) == 0) known.device = device;
   }
   CommEntry* parent = facts_.parent != nullptr ? watcher_.book.find(facts_.parent) : nullptr;
+  if (facts_.config == nullptr && parent != nullptr)
+    entry.config = parent->config;  // a child without a config inherits
+  else
+    entry.config.keep(facts_.config);
+  entry.nonBlocking.store(entry.config.nonBlocking());
   if (symbol_ == Symbol::kCommSplit && parent != nullptr)
     setPath(known, *parent, facts_.colour);
   else if (facts_.parent == nullptr && facts_.ids != nullptr)
@@ -66,6 +72,7 @@ int InitWatch::after(int result) noexcept {
   if (facts_.comms != nullptr) afterInitAll(result);
   if (entry_ == nullptr) return result;
   nccl::callNote.initialising = nullptr;
+  if (result == kInProgress) entry_->nonBlocking.store(true);
   const bool going = result == kSuccess || result == kInProgress;
   Comm comm = going ? *facts_.newComm : nullptr;
   if (comm != nullptr && result == kSuccess && thread.groupDepth == 0) askNccl(*entry_, comm);

@@ -1,14 +1,12 @@
 #include "edge/preload/stream_timer.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <csignal>
 #include <ctime>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "edge/preload/signals.h"
 
 namespace autoccl::preload {
 namespace {
@@ -21,22 +19,6 @@ void nap(int64_t ns) noexcept {
   const timespec length{0, ns};
   nanosleep(&length, nullptr);
 }
-
-/// Signals are for the program's own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

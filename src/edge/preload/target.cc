@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "edge/preload/private_library.h"
+
 namespace autoccl::preload {
 namespace {
 
@@ -154,6 +156,7 @@ void Targets::remember(const void* caller) noexcept {
 
 void* Targets::lookUp(Symbol symbol, const void* caller) noexcept {
   const auto at = static_cast<size_t>(symbol);
+  if (PrivateLibrary* copy = PrivateLibrary::ofCaller(caller)) return copy->of(symbol);
   const Target found = findTarget(kSymbolNames[at], caller);
   if (found.address == nullptr) return nullptr;
   const void* first = nullptr;

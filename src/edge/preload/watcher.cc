@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/settings.h"
 #include "edge/nccl/open_session.h"
 #include "edge/preload/summary.h"
 
@@ -51,7 +52,8 @@ Watcher* Watcher::decide() noexcept {
   const std::lock_guard lock(deciding);
   if (state_.load() != State::kUndecided) return instance_;
   try {
-    if (nccl::tuningWanted()) instance_ = new Watcher(&reportTime);
+    if (nccl::tuningWanted())
+      instance_ = new Watcher(&reportTime, !settingText("AUTOCCL_VARIANTS").empty());
   } catch (const std::exception& error) {
     logLine(LogLevel::kWarn, std::string("tuning is off: ") + error.what());
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "edge/preload/comm_book.h"
+#include "edge/preload/family.h"
 #include "edge/preload/nccl_types.h"
 #include "edge/preload/stream_timer.h"
 #include "edge/preload/target.h"
@@ -20,6 +21,7 @@ struct CallFacts {
   int op = 0;
   Comm comm = nullptr;
   Stream stream = nullptr;
+  bool configured = false;  // the call brings a config of its own (2.31)
 };
 
 /// What a wrapper knows of a call that makes communicators.
@@ -32,6 +34,7 @@ struct InitFacts {
   int rank = -1;
   int nDevices = 0;
   int colour = 0;
+  const void* config = nullptr;
 };
 
 struct QueryFacts {
@@ -46,8 +49,10 @@ struct Watcher {
   StreamTimer timer;
   std::atomic<uint64_t> unknown{0};  // calls on communicators that found no place in the book
   std::atomic<uint64_t> registrations{0};
+  const bool variants;  // AUTOCCL_VARIANTS asks for some
 
-  explicit Watcher(StreamTimer::Report report) noexcept : timer(report) {}
+  explicit Watcher(StreamTimer::Report report, bool withVariants = false) noexcept
+      : timer(report), variants(withVariants) {}
   /// Null where tuning is off. HOT: one load once that is decided.
   [[nodiscard]] static Watcher* get() noexcept {
     const State state = state_.load(std::memory_order_acquire);
@@ -92,6 +97,8 @@ class Inside {
 class CallWatch {
  public:
   CallWatch(Watcher& watcher, const CallFacts& facts) noexcept;
+  /// Where it goes.
+  [[nodiscard]] const Route& route() const noexcept { return route_; }
   /// The result that the user gets.
   [[nodiscard]] int after(int result) noexcept;
 
@@ -99,6 +106,7 @@ class CallWatch {
   Watcher& watcher_;
   CommEntry* entry_;
   Stream stream_;
+  Route route_;
   TimedSlot* slot_ = nullptr;
   bool alone_;  // not in a group: it runs now
   Inside inside_;

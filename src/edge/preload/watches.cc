@@ -57,16 +57,20 @@ TimedLane* laneOf(Watcher& watcher, CommEntry& entry) noexcept {
   return none;
 }
 
-/// Says to the plugins whose work comes now, and takes the time where they want it.
-TimedSlot* beginWork(Watcher& watcher, CommEntry* entry, Stream stream, bool timed) noexcept {
+/// Says to the plugins whose work comes now. True where it is known not to be captured.
+bool announceWork(CommEntry* entry, Stream stream) noexcept {
   nccl::CallNote& note = nccl::callNote;
   note.communicator = entry != nullptr && !targets.mixed() ? &entry->known : nullptr;
   note.decisions = 0;
   bool known = false;
   note.capturing = capturing(stream, known);
-  if (!timed || entry == nullptr || !known || note.capturing) return nullptr;
-  if (!entry->known.wantsTimes.load(std::memory_order_relaxed)) return nullptr;
-  TimedLane* lane = laneOf(watcher, *entry);
+  return entry != nullptr && known && !note.capturing;
+}
+
+/// Takes the time where the plugins want it.
+TimedSlot* beginTime(Watcher& watcher, CommEntry& entry, Stream stream) noexcept {
+  if (!entry.known.wantsTimes.load(std::memory_order_relaxed)) return nullptr;
+  TimedLane* lane = laneOf(watcher, entry);
   return lane != nullptr ? watcher.timer.begin(*lane, stream) : nullptr;
 }
 
@@ -132,14 +136,19 @@ CallWatch::CallWatch(Watcher& watcher, const CallFacts& facts) noexcept
     watcher.unknown.fetch_add(1, std::memory_order_relaxed);
   else
     entry_->counts.count(taskOf(facts, entry_->known.nRanks));
-  if (alone_)
-    slot_ = beginWork(watcher, entry_, stream_, true);
-  else
+  route_.comm = facts.comm;
+  if (!alone_) {
     threadState.group.add(entry_, stream_);
+    return;
+  }
+  if (!announceWork(entry_, stream_)) return;
+  if (watcher.variants) route_ = routeOf(watcher, *entry_, facts);
+  slot_ = beginTime(watcher, *entry_, stream_);
 }
 
 int CallWatch::after(int result) noexcept {
   if (alone_) endWork(watcher_, slot_, stream_, result);
+  if (alone_ && watcher_.variants) afterRouted(route_, stream_, result);
   return withOurError(entry_, result);
 }
 
@@ -161,8 +170,9 @@ GroupWatch::GroupWatch(Watcher& watcher, Symbol symbol) noexcept
   work_ = std::exchange(thread.group, {});
   const bool runs = symbol == Symbol::kGroupEnd;
   nccl::callNote.simulating = !runs;
-  slot_ = beginWork(watcher, work_.severalComms ? nullptr : work_.entry, work_.stream,
-                    runs && work_.calls > 0 && !work_.untimed);
+  CommEntry* only = work_.severalComms ? nullptr : work_.entry;
+  if (announceWork(only, work_.stream) && runs && work_.calls > 0 && !work_.untimed)
+    slot_ = beginTime(watcher, *only, work_.stream);
 }
 
 int GroupWatch::after(int result) noexcept {
@@ -184,6 +194,7 @@ void GroupWatch::settleInits(int result) noexcept {
   for (size_t i = 0; i < thread.nPending; ++i) {
     CommEntry& entry = *thread.pending[i].entry;
     if (result != kInProgress) nccl::forgetInit(entry.known);
+    if (result == kInProgress) entry.nonBlocking.store(true);
     const bool entered = entry.comm.load() != nullptr;
     Comm comm = result == kSuccess ? *thread.pending[i].handle : nullptr;
     if (comm != nullptr) askNccl(entry, comm);
@@ -199,6 +210,7 @@ void beforeEnd(Watcher& watcher, Symbol symbol, Comm comm) noexcept {
   if (entry == nullptr) return;
   if (const nccl::PluginSide* side = nccl::pluginSide.load()) side->endCommunicator(entry->known);
   nccl::forgetInit(entry->known);
+  endFamily(*entry, symbol);
   if (symbol != Symbol::kCommDestroy && symbol != Symbol::kCommAbort) return;
   tellCounts(*entry);
   if (TimedLane* lane = entry->lane.exchange(nullptr)) watcher.timer.close(*lane);
@@ -211,6 +223,9 @@ void addOurError(Watcher& watcher, const QueryFacts& facts, int result) noexcept
   if (entry == nullptr || *facts.asyncError != kSuccess) return;
   nccl::forgetInit(entry->known);  // a non-blocking init is over
   if (entry->known.broken.load()) *facts.asyncError = kRemoteError;
+  Family* family = entry->family.load();
+  if (family == nullptr || *facts.asyncError != kSuccess) return;
+  if (const int error = family->asyncError(); error != kSuccess) *facts.asyncError = error;
 }
 
 }  // namespace autoccl::preload

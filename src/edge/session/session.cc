@@ -93,6 +93,7 @@ class TuningSession::Impl {
     options.digest.settings = hashText(settingsText());
     options.digest.space = hashText(seat_.capabilities);
     options.metTasksOnly = true;
+    options.canRun = seat_.canRun;
     options.fenceTimeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_FENCE_TIMEOUT") * 1e9);
     options.joinTimeoutNs = static_cast<int64_t>(settingNumber("AUTOCCL_INIT_TIMEOUT") * 1e9);
     return options;

@@ -56,6 +56,9 @@ class TuningSession {
     JoinRule joinRule = JoinRule::kSharedClock;
     std::function<void(CallGate*)> setGate;      // called by open() and by the destructor
     std::function<Space(const Task&)> spaceFor;  // rank 0's, from the agent thread
+    /// Whether this rank can run it, where ranks may differ in that; empty: it can run all. From
+    /// the agent thread.
+    std::function<bool(const Config&)> canRun;
     /// A sentence for the record on what the default is, where the engine knows more than its
     /// config tells; may be empty, and give empty ones. Rank 0's, from the agent thread.
     std::function<std::string(const Task&)> describeDefault;

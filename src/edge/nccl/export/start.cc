@@ -29,6 +29,9 @@ __attribute__((constructor)) void nameOurselves() noexcept {
   if (!isPreloaded() || !tuningWanted()) return;
   if (mayLoadTuner()) setenv("NCCL_TUNER_PLUGIN", kName, 0);
   setenv("NCCL_PROFILER_PLUGIN", kName, 0);
+  const char* variants = std::getenv("AUTOCCL_VARIANTS");
+  if (variants != nullptr && std::strstr(variants, "buffers") != nullptr)
+    setenv("NCCL_NO_CACHE", "NCCL_BUFFSIZE", 0);
 }
 
 }  // namespace

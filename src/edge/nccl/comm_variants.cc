@@ -1,0 +1,63 @@
+// A communicator and its variants: one sequence of calls, one session, several NCCL communicators.
+#include "edge/nccl/inside.h"
+#include "edge/nccl/plugin_side.h"
+#include "edge/nccl/space.h"
+
+namespace autoccl::nccl {
+
+void CommContext::remember(const Task& task, const CallGate::Ticket& ticket,
+                           const Config& config) noexcept {
+  CallNote& note = callNote;
+  ++note.decisions;
+  note.taskKey = keyOf(task);
+  note.callIndex = ticket.index;
+  note.asked = config;
+  if (note.switchable) note.task = task;
+}
+
+void CommContext::attach(Variant variant, CommContext& itsContext) noexcept {
+  itsContext.base_.store(this);
+  variants_[static_cast<size_t>(variant)].store(&itsContext);
+  itsContext.wants_.store(wants_.load());
+  itsContext.setGate(gate_.load());
+}
+
+// HOT
+bool CommContext::decideAhead(const Task& task) noexcept {
+  CallNote& note = callNote;
+  if (!opened_) [[unlikely]]
+    open(note);
+  const Inside inside(*this);
+  CallGate* gate = inside.gate();
+  if (gate == nullptr || ended_.load(std::memory_order_relaxed)) return true;
+  const CallGate::Ticket ticket = gate->take(task, kUntouched);
+  Config config = kUntouched;
+  if (!gate->resolve(ticket, config)) [[unlikely]]
+    return broken().kind != Answer::Kind::kFail;
+  remember(task, ticket, config);
+  note.decided = true;
+  watch(note.taskKey, ticket.index, config);
+  return true;
+}
+
+// HOT. NCCL may ask more than once for one call; the answer stays the same.
+Answer CommContext::answerDecided(const Question& q, const CallNote& note) noexcept {
+  if (!note.decided) return {};
+  if (wants_.load(std::memory_order_relaxed))
+    stamps_.decided({note.taskKey, note.callIndex, note.asked, q.func, q.nBytes});
+  const auto pair = pairOf(note.asked);
+  if (!pair || !holds(q.possible, *pair)) {
+    countUntouched("NCCL's own choice is in force");
+    return {};
+  }
+  countTuned();
+  noteChunk(q.func, *pair, note.asked.chunk);
+  return {Answer::Kind::kForce, *pair, note.asked.channels};
+}
+
+Task CommContext::taskWithoutTuner(Collective collective, uint64_t nBytes) noexcept {
+  const int func = collective == Collective::kAllReduce ? kFuncAllReduce : kFuncBroadcast;
+  return book_.taskOf(collective, nBytes, pairsWithoutTable(func) | kSwitchable);
+}
+
+}  // namespace autoccl::nccl

@@ -1,0 +1,50 @@
+// Steps that the ranks of a communicator take together before anything is tuned, over links of our
+// own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "agree/tcp_links.h"
+
+namespace autoccl {
+
+/// What it does. In a step every rank gives bytes to rank 0, which makes one answer of them all;
+/// every rank returns with that answer. Ranks take the same steps in the same order.
+/// Threads. One: the caller's, which waits in step(). Cost: two messages a rank and step.
+/// Errors. Nothing where a rank has left, or the answer is not there by the deadline: then no step
+/// of this exchange will come to pass, here or elsewhere. Throws Error as TcpLinks does.
+class Exchange {
+ public:
+  using Bytes = std::vector<uint8_t>;
+  using Answer = std::function<Bytes(const std::vector<Bytes>& ofRanks)>;
+
+  /// deadlineNs: of all steps together, by nowNs().
+  Exchange(const TcpLinks::Options& options, int64_t deadlineNs);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// At most kMaxParcel bytes each way. `answer` runs on rank 0.
+  [[nodiscard]] std::optional<Bytes> step(const Bytes& mine, const Answer& answer);
+
+ private:
+  void pump();
+  void send(int to);
+  [[nodiscard]] bool collected() const;
+
+  TcpLinks links_;
+  const int rank_;
+  const int nRanks_;
+  const int64_t deadlineNs_;
+  uint32_t step_ = 0;
+  Bytes mine_;
+  std::vector<std::optional<Bytes>> ofRanks_;  // rank 0: this step's
+  std::optional<Bytes> answer_;                // rank 0: this step's, or the last one's
+  std::vector<LinkEvent> events_;
+  bool left_ = false;
+};
+
+}  // namespace autoccl
