@@ -20,6 +20,7 @@ ALLOWED = {
     "topo": LOW,
     "agree": LOW | {"tune", "store", "transport"},
     "engine": LOW | {"plan", "transport"},
+    "direct": LOW | {"transport"},
     "report": LOW | {"store", "tune"},
     "bench": LOW | {"transport"},
     "edge/session": LOW | {"tune", "store", "agree"},

@@ -1,5 +1,6 @@
 // libcuda.so.1's double: devices, contexts, memory, streams, events and graphs on host threads and
-// host memory. CUDA_DOUBLE_DEVICES says how many devices there are (8).
+// host memory. CUDA_DOUBLE_DEVICES says how many devices there are (8); the device that
+// CUDA_DOUBLE_OTHER or CUDA_DOUBLE_MIG names is of another kind, or a slice.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -148,7 +149,14 @@ DOUBLE_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 DOUBLE_API CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
   if (!deviceKnown(device)) return CUDA_ERROR_INVALID_DEVICE;
-  std::snprintf(name, static_cast<size_t>(bytes), "double of a GPU");
+  const auto is = [device](const char* setting) {
+    const char* text = std::getenv(setting);
+    return text != nullptr && std::atoi(text) == device;
+  };
+  std::snprintf(name, static_cast<size_t>(bytes), "double of %s",
+                is("CUDA_DOUBLE_OTHER") ? "another GPU"
+                : is("CUDA_DOUBLE_MIG") ? "a GPU MIG 1g"
+                                        : "a GPU");
   return CUDA_SUCCESS;
 }
 DOUBLE_API CUresult cuDeviceGetPCIBusId(char* id, int bytes, CUdevice device) {
@@ -217,20 +225,6 @@ DOUBLE_API CUresult cuCtxSynchronize(void) {
 
 // ---- memory ----
 
-DOUBLE_API CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (spoilsCapture()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, 512, bytes) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  *address = static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(memory));
-  return CUDA_SUCCESS;
-}
-DOUBLE_API CUresult cuMemFree_v2(CUdeviceptr address) {
-  if (spoilsCapture()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  synchronizeDevice();
-  std::free(pointer(address));
-  return CUDA_SUCCESS;
-}
 DOUBLE_API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
   return copyNow(pointer(to), from, bytes);
 }

@@ -17,6 +17,11 @@ typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
 typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphExec_st* CUgraphExec;
+typedef struct CUmod_st* CUmodule;
+typedef struct CUfunc_st* CUfunction;
+typedef struct {
+  char reserved[64];
+} CUipcMemHandle;
 typedef void (*CUhostFn)(void* userData);
 
 enum {
@@ -25,7 +30,9 @@ enum {
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NOT_INITIALIZED = 3,
   CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
   CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_NOT_READY = 600,
@@ -46,6 +53,9 @@ typedef enum {
   CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
   CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
 } CUstreamCaptureStatus;
+
+/* What a stream's wait for a value compares. */
+enum { CU_STREAM_WAIT_VALUE_GEQ = 0 };
 
 /* Attributes of a device that are answered. */
 enum {
@@ -103,6 +113,27 @@ enum {
   X(cuEventSynchronize, (CUevent event))                                                        \
   X(cuEventElapsedTime, (float* ms, CUevent start, CUevent end))                                \
   X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void* userData))                           \
+  X(cuMemGetAddressRange_v2, (CUdeviceptr * base, size_t * bytes, CUdeviceptr address))         \
+  X(cuMemGetInfo_v2, (size_t * free, size_t * total))                                           \
+  X(cuMemHostAlloc, (void** address, size_t bytes, unsigned flags))                             \
+  X(cuMemFreeHost, (void* address))                                                             \
+  X(cuMemHostGetDevicePointer_v2, (CUdeviceptr * device, void* address, unsigned flags))        \
+  X(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))    \
+  X(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr address))                          \
+  X(cuIpcOpenMemHandle_v2, (CUdeviceptr * address, CUipcMemHandle handle, unsigned flags))      \
+  X(cuIpcCloseMemHandle, (CUdeviceptr address))                                                 \
+  X(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                                    \
+  X(cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                   \
+  X(cuModuleLoadData, (CUmodule * module, const void* image))                                   \
+  X(cuModuleUnload, (CUmodule module))                                                          \
+  X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))            \
+  X(cuLaunchKernel, (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,       \
+                     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,   \
+                     CUstream stream, void** parameters, void** extra))                         \
+  X(cuStreamWriteValue32_v2,                                                                    \
+    (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags))                     \
+  X(cuStreamWaitValue32_v2,                                                                     \
+    (CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags))                     \
   X(cuGetProcAddress_v2,                                                                        \
     (const char* symbol, void** address, int version, uint64_t flags, int* status))
 
