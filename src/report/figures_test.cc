@@ -68,6 +68,14 @@ TEST(Contradictions, ASoundRecordHasNone) {
   EXPECT_TRUE(found.empty()) << found[0];
 }
 
+TEST(Contradictions, AGainOfStepsNeedNotBeTheCollectives) {
+  RunRecord record = soundRecord();
+  record.tasks[1].tunedUs = 290;
+  EXPECT_TRUE(names(contradictions(record), "default/tuned"));
+  record.objective = "step";
+  EXPECT_FALSE(names(contradictions(record), "default/tuned"));
+}
+
 TEST(Contradictions, EachIsFoundAndNamesItsPlace) {
   for (const auto& [spoil, part] : std::vector<std::pair<void (*)(RunRecord&), const char*>>{
            {[](RunRecord& r) { r.tasks[1].gain = 3; },

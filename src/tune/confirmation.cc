@@ -121,7 +121,7 @@ void Confirmation::settleOn(const Arm& arm, const std::string& why) {
   if (gained) c.samples += static_cast<int>(base.size());
   c.decidedBy = why + (gained ? gainText(c.gain) + " on " : "") +
                 std::to_string(base.size() + flat(arms_.back().blocks).size()) +
-                " fresh interleaved calls";
+                " fresh interleaved";
   outcome_ = c;
 }
 

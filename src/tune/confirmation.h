@@ -24,7 +24,7 @@ struct Confirmed {
   double defaultUs = 0, choiceUs = 0;
   double defaultSe = 0, choiceSe = 0;
   int samples = 0;
-  std::string decidedBy;
+  std::string decidedBy;  // ends with a number of samples; what they are is the caller's to add
 };
 
 /// Compares a candidate, and where a tuned config serves already that one too (the rival), with the

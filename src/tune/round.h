@@ -36,6 +36,10 @@ class Round {
   /// A call outside the round has come.
   void passed(uint64_t callIndex);
   [[nodiscard]] bool over() const;
+  /// How many calls the latest call is beyond the end.
+  [[nodiscard]] uint64_t beyond() const { return beyond_; }
+  /// The trial of a call that it holds.
+  [[nodiscard]] size_t trialOf(uint64_t callIndex) const;
   /// Calls that were never told.
   [[nodiscard]] uint64_t missing() const { return calls_ - told_; }
   /// First call of a trial; its usable samples' times; all samples in call order.
@@ -45,7 +49,6 @@ class Round {
   [[nodiscard]] bool anyFailed(size_t trial) const;
 
  private:
-  [[nodiscard]] size_t trialOf(uint64_t callIndex) const;
   [[nodiscard]] std::span<const Sample> of(size_t trial) const;
   static constexpr uint64_t kPatience = 64;  // calls beyond the end before the missing are lost
 

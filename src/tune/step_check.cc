@@ -12,6 +12,8 @@ namespace {
 constexpr int kRunPairs = 10;
 constexpr double kStepsPerRun = 3;  // two of them whole
 constexpr int kMostCallsPerRun = 4096;
+constexpr size_t kLeastPairs = 3;
+constexpr double kError = 0.05;
 
 }  // namespace
 
@@ -42,38 +44,45 @@ std::vector<Trial> StepCheck::ask() const {
   return trials;
 }
 
-bool StepCheck::ready(const StepTable& steps) const {
+bool StepCalls::ready(const StepTable& steps) const {
   int64_t last = 0;
   for (const Call& c : calls_) last = std::max(last, c.atNs);
   return steps.lastNs() >= last;
 }
 
-StepCheck::Finding StepCheck::judge(const StepTable& steps) const {
-  // Each step with calls of one config only, in order; neighbours of different configs make pairs.
-  std::vector<std::pair<bool, double>> pure;
+std::vector<StepCalls::Pure> StepCalls::pure(const StepTable& steps) const {
+  std::vector<Call> calls = calls_;
+  std::sort(calls.begin(), calls.end(),
+            [](const Call& a, const Call& b) { return a.atNs < b.atNs; });
+  const auto after = [&](int64_t ns) {
+    return std::upper_bound(calls.begin(), calls.end(), ns,
+                            [](int64_t at, const Call& c) { return at < c.atNs; });
+  };
+  std::vector<Pure> found;
   for (const auto& step : steps.steps()) {
-    int candidate = 0, fallback = 0;
-    for (const Call& c : calls_)
-      if (c.atNs > step.fromNs && c.atNs <= step.toNs) ++(c.candidate ? candidate : fallback);
-    if ((candidate > 0) != (fallback > 0)) pure.emplace_back(candidate > 0, step.ms);
+    const auto first = after(step.fromNs), end = after(step.toNs);
+    if (first == end) continue;
+    const bool one =
+        std::all_of(first, end, [&](const Call& c) { return c.config == first->config; });
+    if (one) found.push_back({first->index, first->config, step.ms});
   }
-  std::vector<std::pair<bool, std::vector<double>>> runs;
-  for (const auto& [candidate, ms] : pure) {
-    if (runs.empty() || runs.back().first != candidate) runs.push_back({candidate, {}});
-    runs.back().second.push_back(ms);
-  }
+  return found;
+}
+
+StepCheck::Finding StepCheck::judge(const std::vector<std::vector<double>>& stepsByTrial) {
   std::vector<double> ratios;
-  std::vector<std::vector<double>> own;
-  for (const auto& run : runs)
-    if (!run.first) own.push_back(run.second);
-  for (size_t i = 0; i + 1 < runs.size(); i += 2) {
-    const auto& [first, a] = runs[i];
-    const double ratio = std::log(median(a) / median(runs[i + 1].second));
-    ratios.push_back(first ? -ratio : ratio);
+  std::vector<std::vector<double>> own;  // the default's
+  for (size_t i = 0; i + 1 < stepsByTrial.size(); i += 2) {
+    const bool turned = i / 2 % 2 == 1;
+    const auto& fallback = stepsByTrial[turned ? i + 1 : i];
+    const auto& candidate = stepsByTrial[turned ? i : i + 1];
+    own.push_back(fallback);
+    if (!fallback.empty() && !candidate.empty())
+      ratios.push_back(std::log(median(fallback) / median(candidate)));
   }
   Finding f;
-  f.gain = pairedInterval(ratios, 0.05);
-  f.passed = ratios.size() >= 3 && neverSlower(f.gain, selfHalfWidth(own));
+  f.gain = pairedInterval(ratios, kError);
+  f.passed = ratios.size() >= kLeastPairs && neverSlower(f.gain, selfHalfWidth(own));
   char text[128];
   std::snprintf(text, sizeof text,
                 "step default/candidate %.3f (95 %%: %.3f to %.3f) on %zu pairs of runs",

@@ -1,4 +1,5 @@
-// Objective `step`: does a config that wins its own collective lengthen the training step?
+// Objective `step`: the training steps, which of them ran with which config, and whether a config
+// that wins its own collective lengthens them.
 #pragma once
 
 #include <cstdint>
@@ -31,32 +32,48 @@ class StepTable {
   uint64_t count_ = 0;
 };
 
-/// Runs of calls under the default and under the candidate in turn, each long enough to hold one
-/// whole step. A step counts for a config when all of the task's calls in it ran with that config.
-/// Passed when the rule of "never slower" holds for the steps. Thread-compatible.
+/// The calls of one task beside the steps: which steps ran with one config only? Every call of the
+/// task has to be told. Thread-compatible. pure: O(n log n) for n calls.
+class StepCalls {
+ public:
+  struct Call {
+    uint64_t index = 0;
+    int64_t atNs = 0;  // of its end
+    Config config;     // in effect
+  };
+  void call(const Call& c) { calls_.push_back(c); }
+  /// True once the step of the last call has ended.
+  [[nodiscard]] bool ready(const StepTable& steps) const;
+  /// A step in which all of the task's calls ran with one config.
+  struct Pure {
+    uint64_t firstCall = 0;
+    Config config;
+    double ms = 0;
+  };
+  [[nodiscard]] std::vector<Pure> pure(const StepTable& steps) const;  // in order
+
+ private:
+  std::vector<Call> calls_;
+};
+
+/// Runs of calls under the default and under the candidate in turn, each long enough to hold whole
+/// steps, the order turned round at every pair. Passed when the rule of "never slower" holds for
+/// the steps. Thread-compatible.
 class StepCheck {
  public:
   StepCheck(const Config& fallback, const Config& candidate, double callsPerStep);
   [[nodiscard]] std::vector<Trial> ask() const;
-  /// A call of the check was measured.
-  void call(const Config& c, int64_t atNs) { calls_.push_back({atNs, c == candidate_}); }
-  /// True once the step of the last call has ended, so that it can be judged.
-  [[nodiscard]] bool ready(const StepTable& steps) const;
   struct Finding {
     bool passed = false;
     Interval gain;  // log(step under the default / under the candidate)
     std::string text;
   };
-  [[nodiscard]] Finding judge(const StepTable& steps) const;
+  /// Lengths of the whole steps of each trial asked for, in order.
+  [[nodiscard]] static Finding judge(const std::vector<std::vector<double>>& stepsByTrial);
 
  private:
-  struct Call {
-    int64_t atNs;
-    bool candidate;
-  };
   Config fallback_, candidate_;
   int callsPerRun_;
-  std::vector<Call> calls_;
 };
 
 }  // namespace autoccl

@@ -1,4 +1,4 @@
-// What a task does when a round has come back. The other half of task_tuner.cc.
+// What a task does when a round has come back. The second part of task_tuner.cc.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -37,21 +37,26 @@ std::vector<Config> TaskTuner::inFlight() const {
   return untried;
 }
 
-bool TaskTuner::settled(int64_t nowNs) const {
+bool TaskTuner::idle(int64_t nowNs) const {
   constexpr int64_t kIdleNs = 10'000'000'000;
-  if (status_.state == TaskState::kConverged && !stepCheck_) return inService_ == status_.config;
-  if (status_.state == TaskState::kPaused || status_.state == TaskState::kOff) return true;
   return nowNs - std::max(lastCallNs_, start_.nowNs) > kIdleNs;
 }
 
+bool TaskTuner::settled(int64_t nowNs) const {
+  if (status_.state == TaskState::kConverged && !stepCheck_) return inService_ == status_.config;
+  if (status_.state == TaskState::kPaused || status_.state == TaskState::kOff) return true;
+  return idle(nowNs);
+}
+
 /// Losses by config over the round, against the incumbent's own calls in it where there are any.
-void TaskTuner::charge(Budget& budget) {
+void TaskTuner::charge(Budget& budget, const StepTable& steps) {
   std::map<Config, std::vector<double>> byConfig;
   for (const Sample& s : round_->samples())
     if (!s.failed) byConfig[s.config].push_back(s.us);
   const auto own = byConfig.find(status_.config);
   const double base =
       own != byConfig.end() && own->second.size() > 1 ? median(own->second) : median(recentUs_);
+  double lost = 0;
   for (const auto& [config, us] : byConfig) {
     if (config == status_.config) continue;
     double extra = 0;
@@ -60,10 +65,11 @@ void TaskTuner::charge(Budget& budget) {
       firstCalls_ += static_cast<int>(us.size());
       dearestRatio_ = std::max(dearestRatio_, *std::max_element(us.begin(), us.end()) / base);
     }
-    if (extra <= 0) continue;
-    budget.spend(extra);
-    status_.lostUs += extra;
+    lost += std::max(0.0, extra);
   }
+  if (bySteps()) lost = std::max(lost, stepExtraUs(steps));
+  budget.spend(lost);
+  status_.lostUs += lost;
 }
 
 void TaskTuner::record(int64_t nowNs) {
@@ -95,9 +101,9 @@ void TaskTuner::judge(const std::function<std::string(const Config&)>& verdictOf
 }
 
 void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowNs) {
-  if (stepCheck_ && !stepCheck_->ready(steps)) return;
+  if (awaitsSteps(steps)) return;
   status_.missingSamples += round_->missing();
-  charge(budget);
+  charge(budget, steps);
   justProven_.clear();
   for (size_t t = 0; t < round_->trials().size(); ++t) {
     const Config& c = round_->trials()[t].config;
@@ -112,9 +118,9 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
   else if (confirmation_)
     finishConfirmation(steps, nowNs);
   else if (phase_ == "drift")
-    finishDrift(nowNs);
+    finishDrift(steps, nowNs);
   else {
-    hearRound();
+    hearRound(steps);
     record(nowNs);
     if (queue_.empty()) finishSearchRound();
   }
@@ -122,19 +128,20 @@ void TaskTuner::finishRound(Budget& budget, const StepTable& steps, int64_t nowN
 }
 
 /// The round's samples, behind those of the calls just before it.
-void TaskTuner::hearRound() {
+void TaskTuner::hearRound(const StepTable& steps) {
   for (; !around_.empty() && around_.front().callIndex < round_->fromCall(); around_.pop_front())
     heard_.push_back(around_.front());
-  const auto samples = round_->samples();
+  const auto samples = roundSamples(steps);
   heard_.insert(heard_.end(), samples.begin(), samples.end());
 }
 
 void TaskTuner::finishSearchRound() {
   if (!policy_) return;  // a config that failed in this round has re-opened the search
+  if (bySteps() && heard_.empty()) return loseSteps();
   policy_->tell(heard_);
   heard_.clear();
   judge([best = policy_->best()](const Config& c) { return c == best ? "win" : "lose"; });
-  if (const auto fit = policy_->model()) {
+  if (const auto fit = policy_->model(); fit && !bySteps()) {
     status_.modelAlphaUs = fit->parameters.startUs0;
     status_.modelBetaGBps = fit->parameters.peak0 / 1e3;
     status_.modelResidual = fit->residual;
@@ -142,16 +149,18 @@ void TaskTuner::finishSearchRound() {
 }
 
 void TaskTuner::finishConfirmation(const StepTable& steps, int64_t nowNs) {
-  std::vector<std::vector<double>> times;
+  const auto times = timesByTrial(steps);
+  if (bySteps() && std::all_of(times.begin(), times.end(), [](auto& t) { return t.empty(); }))
+    return loseSteps();
   std::vector<Config> failed;
-  for (size_t t = 0; t < round_->trials().size(); ++t) {
-    times.push_back(round_->times(t));
+  for (size_t t = 0; t < round_->trials().size(); ++t)
     if (round_->anyFailed(t)) failed.push_back(round_->trials()[t].config);
-  }
   confirmation_->tell(times, failed);
   record(nowNs);
   if (!confirmation_->outcome()) return;
-  const Confirmed found = *confirmation_->outcome();
+  Confirmed found = *confirmation_->outcome();
+  found.decidedBy += bySteps() ? " steps" : " calls";
+  if (bySteps()) callTimesInstead(found);
   judge([&](const Config& c) { return c == found.choice ? "accepted" : "rejected"; });
   const bool tuned = found.choice != space_.fallback;
   if (!tuned && !policy_ && start_.known && status_.reopened == 0) {
@@ -161,32 +170,10 @@ void TaskTuner::finishConfirmation(const StepTable& steps, int64_t nowNs) {
     return;
   }
   confirmation_.reset();
-  if (tuned && options_.objective == "step" && steps.count() > 0) {
+  if (tuned && options_.objective == "step" && !bySteps() && !stepsLost_ && steps.count() > 0) {
     pendingSteps_ = found;
-    stepCheck_.emplace(space_.fallback, found.choice,
-                       double(status_.calls) / double(steps.count()));
+    stepCheck_.emplace(space_.fallback, found.choice, meanCallsPerStep(steps));
     return;
-  }
-  settleOn(found, steps, nowNs);
-}
-
-void TaskTuner::finishStepCheck(const StepTable& steps, int64_t nowNs) {
-  const StepCheck::Finding finding = stepCheck_->judge(steps);
-  stepCheck_.reset();
-  record(nowNs);
-  judge([&](const Config&) { return finding.passed ? "accepted" : "rejected"; });
-  Confirmed found = *pendingSteps_;
-  pendingSteps_.reset();
-  if (!finding.passed) {
-    const std::string winner = toText(found.choice);
-    found.choice = space_.fallback;
-    found.gain = {};
-    found.choiceUs = found.defaultUs;
-    found.choiceSe = found.defaultSe;
-    found.decidedBy = "the default stays: " + winner +
-                      " wins its own collective but not the step, " + finding.text;
-  } else {
-    found.decidedBy += "; " + finding.text;
   }
   settleOn(found, steps, nowNs);
 }
@@ -218,15 +205,14 @@ void TaskTuner::settleOn(const Confirmed& c, const StepTable& steps, int64_t now
   if (c.choice != space_.fallback) drift_.begin(status_.calls, status_.gain);
 }
 
-void TaskTuner::finishDrift(int64_t nowNs) {
-  std::vector<std::vector<double>> times;
-  for (size_t t = 0; t < round_->trials().size(); ++t) times.push_back(round_->times(t));
-  const DriftWatch::Finding finding = drift_.tell(times, status_.calls);
+void TaskTuner::finishDrift(const StepTable& steps, int64_t nowNs) {
+  const DriftWatch::Finding finding = drift_.tell(timesByTrial(steps), status_.calls);
   status_.detectable = drift_.detectable();
   const bool back = finding == DriftWatch::Finding::kSlower;
   record(nowNs);
   judge([back](const Config&) { return back ? "rolled back" : "kept"; });
-  if (back) rollBack("it had become slower than the default");
+  if (back)
+    rollBack((bySteps() ? "its steps" : "it") + std::string(" had become slower than the default"));
 }
 
 }  // namespace autoccl

@@ -87,6 +87,7 @@ void TaskTuner::call(const TimedCall& c, Budget& budget, const StepTable& steps)
   const bool usable = !c.failed && c.us > 0;
   if (usable) budget.communicated(c.us);
   const double us = usable ? usOf(c) : 0;
+  countCall(c, steps);
   if (round_ && round_->holds(c.callIndex)) {
     trial(c, us);
   } else {
@@ -110,7 +111,6 @@ void TaskTuner::trial(const TimedCall& c, double us) {
   ++status_.measuredCalls;
   if (c.failed) faulty_.insert(asked);
   if (!good) ++status_.discardedSamples;
-  if (stepCheck_) stepCheck_->call(asked, c.atNs);
   round_->put({asked, good ? us : 0, c.callIndex, !good});
 }
 
@@ -127,11 +127,13 @@ void TaskTuner::served(const TimedCall& c, double us, Budget& budget) {
     return;
   }
   keepLast(recentUs_, us);
-  if (policy_ && policy_->wantsServed()) {
+  if (policy_ && policy_->wantsServed() && !bySteps()) {
     around_.push_back({status_.config, us, c.callIndex, false, false});
     if (around_.size() > kMostAround) around_.pop_front();
   }
-  if (status_.config != space_.fallback) status_.savedUs += us * (status_.gain - 1);
+  if (status_.config != space_.fallback)
+    status_.savedUs +=
+        bySteps() ? baseStepUs_ / callsPerStep_ * (1 - 1 / status_.gain) : us * (status_.gain - 1);
   if (status_.state == TaskState::kConverged && change_.put(us) && c.callIndex >= quietUntilCall_)
     reopen("; search re-opened: the time of the choice changed");
 }
@@ -145,6 +147,7 @@ void TaskTuner::reopen(const std::string& remark) {
   status_.state = TaskState::kSearching;
   policy_.reset();
   queue_.clear();
+  stepsLost_ = false;
   unjudged_ = 0;
 }
 
@@ -164,7 +167,9 @@ void TaskTuner::startConfirmation(const Config& candidate) {
   std::optional<Config> rival;
   if (status_.config != space_.fallback && allowed(status_.config)) rival = status_.config;
   const Config tested = candidate == space_.fallback && rival ? *rival : candidate;
-  confirmation_.emplace(space_.fallback, tested, rival, options_.search, options_.confirmPairs);
+  PolicyOptions options = options_.search;
+  options.minGain = leastGain();
+  confirmation_.emplace(space_.fallback, tested, rival, options, options_.confirmPairs);
   status_.state = TaskState::kConfirming;
 }
 
@@ -208,9 +213,10 @@ std::vector<Trial> TaskTuner::affordable(Allowance& left) {
     const int rest = begins ? t.calls - 1 : 0;  // once the first call's cost is known
     t.calls -= rest;
     const double extra = predictedExtraUs(t.config, caution) * t.calls;
-    if (!plan.empty() && ((begins && mayBegin <= 0) || !left.affords(extra))) break;
+    const double inStep = bySteps() ? extra * callsPerStep_ / t.calls : extra;
+    if (!plan.empty() && ((begins && mayBegin <= 0) || !left.affords(extra, inStep))) break;
     queue_.pop_front();
-    left.take(extra);
+    left.take(extra, bySteps() ? 0 : inStep);  // where steps are compared, trials share none
     mayBegin -= begins;
     plan.push_back(t);
     if (rest > 0) later.push_back({t.config, rest});
@@ -219,14 +225,15 @@ std::vector<Trial> TaskTuner::affordable(Allowance& left) {
   return plan;
 }
 
-std::optional<TablePlan> TaskTuner::propose(Allowance& left, const NeighbourSource& neighbours) {
+std::optional<TablePlan> TaskTuner::propose(Allowance& left, const StepTable& steps,
+                                            const NeighbourSource& neighbours) {
   if (round_ || status_.state == TaskState::kOff || status_.state == TaskState::kWarmUp)
     return std::nullopt;
   if (status_.state == TaskState::kConverged) {
     const bool tuned = status_.config != space_.fallback;
     if (tuned && drift_.due(status_.calls) && left.budgetUs >= 0) {
       phase_ = "drift";
-      return publish(drift_.ask(space_.fallback, status_.config));
+      return publish(stretched(drift_.ask(space_.fallback, status_.config)));
     }
     return inService_ == status_.config ? std::nullopt : publish({});
   }
@@ -235,6 +242,8 @@ std::optional<TablePlan> TaskTuner::propose(Allowance& left, const NeighbourSour
     return publish(stepCheck_->ask());
   }
   if (!confirmation_ && !policy_) {
+    if (hopesForSteps(steps)) return std::nullopt;
+    lookForSteps(steps);
     if (start_.known && status_.reopened == 0 && allowed(*start_.known) &&
         *start_.known != space_.fallback) {
       startConfirmation(*start_.known);
@@ -246,10 +255,10 @@ std::optional<TablePlan> TaskTuner::propose(Allowance& left, const NeighbourSour
   if (confirmation_) {
     phase_ = "confirm";
     status_.state = left.budgetUs >= 0 ? TaskState::kConfirming : TaskState::kPaused;
-    return left.budgetUs >= 0 ? publish(confirmation_->ask()) : std::nullopt;
+    return left.budgetUs >= 0 ? publish(stretched(confirmation_->ask())) : std::nullopt;
   }
   if (queue_.empty()) {
-    const std::vector<Trial> asked = policy_->ask();
+    const std::vector<Trial> asked = stretched(policy_->ask());
     queue_.assign(asked.begin(), asked.end());
     phase_ = policy_->phase();
   }
@@ -271,6 +280,7 @@ std::optional<TablePlan> TaskTuner::publish(std::vector<Trial> trials) {
   if (plan.entries.empty() || plan.entries.back().config != status_.config)
     plan.entries.push_back({offset, status_.config});
   round_.emplace(std::move(trials));
+  stepCalls_ = {};
   return plan;
 }
 

@@ -22,7 +22,9 @@ namespace autoccl {
 
 /// State machine of one task, driven by Tuner. Asks for rounds of trials with propose(), hears
 /// every call with call(). The incumbent (at first the default) serves outside rounds; it changes
-/// only by a confirmation, a roll-back or a step check. Pure; thread-compatible.
+/// only by a confirmation, a roll-back or a step check. With the objective `step` it compares whole
+/// training steps instead of calls, where steps were found (task_steps.cc). Pure;
+/// thread-compatible.
 class TaskTuner {
  public:
   struct Start {
@@ -42,12 +44,14 @@ class TaskTuner {
     double budgetUs = 0;                                      // the bucket's credit
     double mostUs = 0;                                        // that the bucket holds at most
     double stepUs = std::numeric_limits<double>::infinity();  // what is left of this step's
-    [[nodiscard]] bool affords(double us) const { return us <= std::min(budgetUs, stepUs); }
-    void take(double us) { budgetUs -= us, stepUs -= us; }
+    [[nodiscard]] bool affords(double us, double inStepUs) const {
+      return us <= budgetUs && inStepUs <= stepUs;
+    }
+    void take(double us, double inStepUs) { budgetUs -= us, stepUs -= inStepUs; }
   };
   /// The next round as a table change, if there is one that the allowance affords. `neighbours`
   /// are winners of like tasks, starting points of a search.
-  [[nodiscard]] std::optional<TablePlan> propose(Allowance& left,
+  [[nodiscard]] std::optional<TablePlan> propose(Allowance& left, const StepTable& steps,
                                                  const NeighbourSource& neighbours);
   void committed(uint64_t version, uint64_t fromCall);
   void aborted();
@@ -55,29 +59,30 @@ class TaskTuner {
 
   [[nodiscard]] const TaskStatus& status() const { return status_; }
   [[nodiscard]] uint64_t key() const { return status_.taskKey; }
-  [[nodiscard]] bool busy() const { return round_.has_value(); }
-  /// In, or about to begin, a check of whole steps: other tasks hold still meanwhile.
-  [[nodiscard]] bool checksSteps() const { return stepCheck_.has_value(); }
+  /// In a round whose calls still come.
+  [[nodiscard]] bool busy(int64_t nowNs) const { return round_ && !idle(nowNs); }
+  /// Its trials are judged by whole steps: other tasks hold still meanwhile.
+  [[nodiscard]] bool comparesSteps() const { return stepCheck_ || bySteps(); }
   [[nodiscard]] bool settled(int64_t nowNs) const;
   /// Untried configs of the round under way that have not yet returned a good sample.
   [[nodiscard]] std::vector<Config> inFlight() const;
 
  private:
   [[nodiscard]] bool allowed(const Config& c) const;
+  [[nodiscard]] bool idle(int64_t nowNs) const;  // no call for long
   void served(const TimedCall& c, double us, Budget& budget);
-  void hearRound();
+  void hearRound(const StepTable& steps);
   void trial(const TimedCall& c, double us);
   void startSearch(const std::vector<Config>& neighbours);
   void startConfirmation(const Config& candidate);
   void finishRound(Budget& budget, const StepTable& steps, int64_t nowNs);
   void finishSearchRound();
   void finishConfirmation(const StepTable& steps, int64_t nowNs);
-  void finishStepCheck(const StepTable& steps, int64_t nowNs);
-  void finishDrift(int64_t nowNs);
+  void finishDrift(const StepTable& steps, int64_t nowNs);
   void settleOn(const Confirmed& c, const StepTable& steps, int64_t nowNs);
   void reopen(const std::string& remark);
   void rollBack(const std::string& why);
-  void charge(Budget& budget);
+  void charge(Budget& budget, const StepTable& steps);
   /// Adds the round's blocks to the history. They have no verdict yet, unless they failed.
   void record(int64_t nowNs);
   /// The verdict on every block since the last judgement, by its config.
@@ -89,6 +94,23 @@ class TaskTuner {
   /// each priced at twice the dearest of them.
   [[nodiscard]] std::vector<Trial> affordable(Allowance& left);
   [[nodiscard]] std::optional<TablePlan> publish(std::vector<Trial> trials);
+
+  // Objective `step`, in task_steps.cc.
+  [[nodiscard]] bool bySteps() const { return callsPerStep_ > 0; }
+  void countCall(const TimedCall& c, const StepTable& steps);
+  [[nodiscard]] bool hopesForSteps(const StepTable& steps) const;
+  [[nodiscard]] double meanCallsPerStep(const StepTable& steps) const;
+  void lookForSteps(const StepTable& steps);
+  [[nodiscard]] bool awaitsSteps(const StepTable& steps) const;
+  [[nodiscard]] std::vector<Trial> stretched(std::vector<Trial> trials) const;
+  [[nodiscard]] std::vector<std::vector<double>> stepsByTrial(const StepTable& steps) const;
+  [[nodiscard]] std::vector<std::vector<double>> timesByTrial(const StepTable& steps) const;
+  [[nodiscard]] std::vector<Sample> roundSamples(const StepTable& steps) const;
+  [[nodiscard]] double stepExtraUs(const StepTable& steps) const;
+  [[nodiscard]] double leastGain() const;
+  void loseSteps();
+  void callTimesInstead(Confirmed& found) const;
+  void finishStepCheck(const StepTable& steps, int64_t nowNs);
 
   TunerOptions options_;
   Space space_;
@@ -108,6 +130,11 @@ class TaskTuner {
   std::string phase_;
   size_t unjudged_ = 0;  // blocks at the end of the history
   std::optional<Confirmation> confirmation_;
+  double callsPerStep_ = 0;  // of a search that compares whole steps; 0: it compares calls
+  double baseStepUs_ = 0;    // median step when that search began
+  uint64_t firstStep_ = 0, callsAtFirstStep_ = 0;  // steps and calls before these are not counted
+  bool stepsLost_ = false;                         // a search by steps had seen none
+  StepCalls stepCalls_;                            // since the round was published
   std::optional<StepCheck> stepCheck_;
   std::optional<Confirmed> pendingSteps_;  // accepted by time, waiting for the steps' word
   DriftWatch drift_;

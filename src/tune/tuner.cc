@@ -16,8 +16,9 @@ namespace autoccl {
 namespace {
 
 constexpr size_t kMostNeighbours = 2;
-constexpr double kStepShare = 0.5;     // predicted extra of all trials in a step, of a median step
-constexpr double kFarthestSize = 4.5;  // as a ratio of bytes
+constexpr double kStepShare = 0.5;      // predicted extra of all trials in a step, of a median step
+constexpr double kLostAfterSteps = 16;  // without an end of a step there are none any more
+constexpr double kFarthestSize = 4.5;   // as a ratio of bytes
 
 double sizeDistance(const Task& a, const Task& b) {
   return std::abs(
@@ -88,22 +89,20 @@ class Tuner::Impl {
     latestNs_ = std::max(latestNs_, nowNs);
     std::vector<TablePlan> plans;
     if (!outstanding_.empty()) return plans;
-    const bool stepsChecked =
-        std::any_of(tasks_.begin(), tasks_.end(), [](auto& t) { return t.checksSteps(); });
-    const bool anyBusy =
-        std::any_of(tasks_.begin(), tasks_.end(), [](auto& t) { return t.busy(); });
-    if (stepsChecked && anyBusy) return plans;
+    if (oneAtATime() &&
+        std::any_of(tasks_.begin(), tasks_.end(), [&](auto& t) { return t.busy(latestNs_); }))
+      return plans;
     TaskTuner::Allowance left{budget_.creditUs(), budget_.mostUs()};
-    if (const double stepUs = steps_.medianMs() * 1e3; stepUs > 0)
+    const double stepUs = steps_.medianMs() * 1e3;
+    if (double(latestNs_ - steps_.lastNs()) < kLostAfterSteps * stepUs * 1e3)
       left.stepUs = kStepShare * stepUs - askedOfStepUs_;
     const double stepsBefore = left.stepUs;
     for (TaskTuner& t : tasks_) {
-      if (stepsChecked && !t.checksSteps()) continue;
-      if (auto plan = t.propose(left, [&] { return neighboursOf(t); })) {
+      if (auto plan = t.propose(left, steps_, [&] { return neighboursOf(t); })) {
         plans.push_back(std::move(*plan));
         outstanding_.push_back(&t);
       }
-      if (stepsChecked && !plans.empty()) break;
+      if (!plans.empty() && oneAtATime()) break;
     }
     if (std::isfinite(left.stepUs)) askedOfStepUs_ += stepsBefore - left.stepUs;
     writeJournal();
@@ -160,6 +159,11 @@ class Tuner::Impl {
 
  private:
   static constexpr size_t kMostRefused = 65536;
+
+  /// Steps are compared: a trial of one task would blur another's.
+  [[nodiscard]] bool oneAtATime() const {
+    return std::any_of(tasks_.begin(), tasks_.end(), [](auto& t) { return t.comparesSteps(); });
+  }
 
   /// Winners of the same collective at the nearest sizes: starting points.
   [[nodiscard]] std::vector<Config> neighboursOf(const TaskTuner& t) const {

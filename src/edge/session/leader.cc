@@ -97,7 +97,7 @@ Leader::Leader(Options options, Agreement& agreement, SampleBoard& board,
 void Leader::step(int64_t nowNs) {
   meetNewTasks(nowNs);
   collectSamples();
-  takeSteps(nowNs);
+  takeSteps();
   const int64_t fence = agreement_.fenceWaitNs();
   if (fence > fenceSeenNs_) tuner_.fenceWaited(static_cast<double>(fence - fenceSeenNs_) / 1e3);
   fenceSeenNs_ = fence;
@@ -126,7 +126,7 @@ void Leader::collectSamples() {
   if (const auto calls = joiner_.take(); !calls.empty()) tuner_.tell(calls);
 }
 
-void Leader::takeSteps(int64_t nowNs) {
+void Leader::takeSteps() {
   const auto lengths = clock_.take();
   if (lengths.empty()) return;
   const int64_t exposed = board_.of(0).exposedNs.load(std::memory_order_relaxed);
@@ -134,7 +134,7 @@ void Leader::takeSteps(int64_t nowNs) {
       static_cast<double>(exposed - exposedSeenNs_) / 1e6 / static_cast<double>(lengths.size());
   exposedSeenNs_ = exposed;
   for (const StepLength& length : lengths) {
-    tuner_.stepEnded(length.ms, nowNs);
+    tuner_.stepEnded(length.ms, length.endNs);
     const StepRecord step{length.ms, std::min(exposedMs, length.ms),
                           std::max(0.0, length.ms - exposedMs)};
     if (steps_.size() < kMaxSteps) steps_.push_back(step);

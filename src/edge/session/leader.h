@@ -52,7 +52,7 @@ class Leader {
 
   void meetNewTasks(int64_t nowNs);
   void collectSamples();
-  void takeSteps(int64_t nowNs);
+  void takeSteps();
   void settleProposal();
   void proposeNext(int64_t nowNs);
   void chooseSampling(int64_t nowNs);
