@@ -26,6 +26,33 @@ Parameter minChannels("NCCL_MIN_NCHANNELS", -2), maxChannels("NCCL_MAX_NCHANNELS
 Parameter minCTAs("NCCL_MIN_CTAS", INT_MIN), maxCTAs("NCCL_MAX_CTAS", INT_MIN);
 Parameter nvlsEnable("NCCL_NVLS_ENABLE", 2), nvlsChunk("NCCL_NVLS_CHUNKSIZE", 128 << 10);
 
+Parameter shmDisable("NCCL_SHM_DISABLE", 0);
+
+/// Read once in a process, whatever NCCL_NO_CACHE says.
+bool p2pDisabled() {
+  static const bool disabled = [] {
+    const char* text = variable("NCCL_P2P_DISABLE");
+    return text != nullptr && std::atoi(text) != 0;
+  }();
+  return disabled;
+}
+
+Way wayHere() {
+  if (!p2pDisabled()) return Way::kP2p;
+  return shmDisable.value() == 0 ? Way::kShm : Way::kNet;
+}
+
+/// NCCL_DOUBLE_FAIL_INIT=N: the N-th start of the process fails before it meets the other ranks,
+/// who then wait for it, as a rank out of memory would; -N: when all else is done. A private copy
+/// of the library counts its own.
+int failsHere() {
+  static std::atomic<int> starts{0};
+  const char* text = std::getenv("NCCL_DOUBLE_FAIL_INIT");
+  const int wanted = text != nullptr ? std::atoi(text) : 0;
+  const int nth = ++starts;
+  return nth == std::abs(wanted) ? wanted : 0;
+}
+
 /// The machine that is played: NCCL_DOUBLE_CHANNELS (16), _NVLS (0), _COLLNET (0), _LL128 (1).
 int played(const char* name, int fallback) {
   const char* text = std::getenv(name);
@@ -91,6 +118,7 @@ ncclResult_t readVariables(ncclComm& comm) {
   comm.machine.nvls = played("NCCL_DOUBLE_NVLS", 0) != 0 && nvlsEnable.value() != 0;
   comm.machine.collnet = comm.config.collnet && played("NCCL_DOUBLE_COLLNET", 0) != 0;
   comm.machine.ll128 = played("NCCL_DOUBLE_LL128", 1) != 0;
+  comm.machine.way = wayHere();
   setThreads(comm.limits);
   setThresholds(comm.machine, comm.limits);
   setChannels(comm.config, comm.machine, comm.limits);
@@ -237,11 +265,14 @@ ncclResult_t readConfig(const ncclConfig_t* user, CommConfig& config) {
 
 ncclResult_t startComm(ncclComm& comm, const Birth& birth) {
   const OnDevice here(comm.device);
+  const int fails = failsHere();
+  if (fails > 0) return ncclSystemError;
   ncclResult_t result = meet(comm, birth);
   if (result == ncclSuccess) result = readVariables(comm);
   if (result == ncclSuccess) result = startEngine(comm);
+  if (result == ncclSuccess && fails < 0) result = ncclSystemError;
   if (result != ncclSuccess) return result;
-  comm.trace.open(comm.commHash, comm.rank, comm.nRanks);
+  comm.trace.open(comm);
   cuda().eventCreate(&comm.orderEvent, CU_EVENT_DISABLE_TIMING);
   return startPlugins(comm);
 }

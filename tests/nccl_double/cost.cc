@@ -197,6 +197,11 @@ double trueUs(const Machine& m, Func func, int algo, int proto, int channels, in
   p.startUs0 = 3 * factor(2);
   p.peak1 = p.peak0 * 1.4;
   p.startUs1 = 0.05 * factor(3);
+  if (m.way != Way::kP2p) {  // a copy more a byte, but nothing to set up between devices
+    p.fixedUs *= m.way == Way::kShm ? 0.8 : 1.5;
+    p.peak0 *= m.way == Way::kShm ? 0.5 : 0.7;
+    p.peak1 *= m.way == Way::kShm ? 0.5 : 0.7;
+  }
   p.perByte = 0.25 / (16.0 * 512 * 1024) * factor(4);
   p.perWorker = 0.2 / (24.0 * 512) * factor(5);
   Config c;
@@ -206,6 +211,9 @@ double trueUs(const Machine& m, Func func, int algo, int proto, int channels, in
   return costUs(p, nBytes, c);
 }
 
+const char* nameOfWay(Way way) {
+  return way == Way::kP2p ? "p2p" : way == Way::kShm ? "shm" : "net";
+}
 const char* nameOfAlgo(int algo) {
   return algo >= 0 && algo < kAlgos ? kAlgoNames[algo] : "Unknown";
 }

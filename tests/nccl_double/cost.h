@@ -8,6 +8,10 @@
 
 namespace autoccl::nccl_double {
 
+/// How ranks of one host reach each other; from NCCL_P2P_DISABLE and NCCL_SHM_DISABLE.
+enum class Way { kP2p, kShm, kNet };
+[[nodiscard]] const char* nameOfWay(Way way);  // "p2p", "shm", "net"
+
 /// The machine that a communicator sees.
 struct Machine {
   int nRanks = 1;
@@ -16,6 +20,7 @@ struct Machine {
   bool nvls = false;     // NVLink SHARP inside a node
   bool collnet = false;  // SHARP between nodes
   bool ll128 = true;     // safe on this topology
+  Way way = Way::kP2p;   // NCCL's own model does not see it, the true time does
 };
 
 /// Pairs that the user's NCCL_ALGO and NCCL_PROTO leave, by function.

@@ -18,15 +18,19 @@ Trace::~Trace() {
   }
 }
 
-void Trace::open(uint64_t commHash, int rank, int nRanks) {
+void Trace::open(const ncclComm& comm) {
   const char* folder = std::getenv("NCCL_DOUBLE_TRACE");
   if (folder == nullptr) return;
   char name[64];
-  std::snprintf(name, sizeof name, "/%016" PRIx64 "-%d", commHash, rank);
+  std::snprintf(name, sizeof name, "/%016" PRIx64 "-%d", comm.commHash, comm.rank);
   file_ = std::fopen((folder + std::string(name)).c_str(), "w");
   if (file_ == nullptr) return;
   std::setvbuf(file_, nullptr, _IOLBF, 0);
-  std::fprintf(file_, "comm rank=%d ranks=%d pid=%d\n", rank, nRanks, getpid());
+  std::fprintf(file_, "comm rank=%d ranks=%d pid=%d threshold=%lld buffer=%lld way=%s\n", comm.rank,
+               comm.nRanks, getpid(),
+               static_cast<long long>(comm.limits.thresholds[nccl::kAlgoRing][nccl::kProtoSimple]),
+               static_cast<long long>(comm.limits.buffBytes[nccl::kProtoSimple]),
+               nameOfWay(comm.machine.way));
 }
 
 void Trace::answer(const Answer& a) {
@@ -46,10 +50,10 @@ void Trace::call(const CollTask& t) {
                              static_cast<uint64_t>(t.channels), t.chunk};
   digest_ = hashOf(fields, sizeof fields, digest_);
   if (file_ != nullptr)
-    std::fprintf(file_,
-                 "call %" PRIu64 " %s bytes=%zu %s/%s nc=%d chunk=%zu digest=%016" PRIx64 "\n",
-                 calls_, nameOfFunc(t.func), t.count * t.elementBytes, nameOfAlgo(t.algo),
-                 nameOfProto(t.proto), t.channels, t.chunk, digest_);
+    std::fprintf(
+        file_, "call %" PRIu64 " %s bytes=%zu %s/%s nc=%d nt=%d chunk=%zu digest=%016" PRIx64 "\n",
+        calls_, nameOfFunc(t.func), t.count * t.elementBytes, nameOfAlgo(t.algo),
+        nameOfProto(t.proto), t.channels, t.warps * 32, t.chunk, digest_);
   ++calls_;
 }
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <mutex>
 
+struct ncclComm;
+
 namespace autoccl::nccl_double {
 
 struct CollTask;
@@ -17,7 +19,8 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  void open(uint64_t commHash, int rank, int nRanks);
+  /// Begins the file: who it is, and what its start has read.
+  void open(const ncclComm& comm);
   /// One answer of the tuner: "tuner func=.. bytes=.. asked=.. heuristic=.. touched=..
   /// negative=..".
   struct Answer {

@@ -37,6 +37,12 @@ bool CommContext::decideAhead(const Task& task) noexcept {
   remember(task, ticket, config);
   note.decided = true;
   watch(note.taskKey, ticket.index, config);
+  if (origin_.variantsOnly) {
+    if (config.extra != 0)
+      countTuned();
+    else
+      countUntouched("NCCL's own choice is in force");
+  }
   return true;
 }
 

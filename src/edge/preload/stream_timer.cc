@@ -1,5 +1,7 @@
 #include "edge/preload/stream_timer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <ctime>
 #include <thread>

@@ -44,6 +44,7 @@ TEST(SummaryLine, WarnsOfAnNcclWithoutTunerPlugins) {
   Summary s = tuned();
   s.version = 21805;
   s.plugins = false;
+  s.tally = {};
   EXPECT_EQ(summaryLine(s).level, LogLevel::kWarn);
   EXPECT_TRUE(says(s, "NCCL 2.18.5 (/opt/lib/libnccl.so.2) has no tuner plugins"));
 }

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -122,11 +122,12 @@ struct VariantMaker::Attempt {
   Driver::Context context = nullptr;
 
   std::mutex mutex;
-  std::condition_variable done;
   bool over = false, givenUp = false;
   int result = kInternalError;
   Comm comm = nullptr;
 
+  [[nodiscard]] std::optional<bool> ended();
+  void giveUp() noexcept;
   void abort() noexcept {
     if (comm == nullptr) return;
     const Inside inside;
@@ -166,7 +167,6 @@ void VariantMaker::Attempt::work() noexcept {
   over = true;
   result = made;
   if (givenUp || made != kSuccess) abort();
-  done.notify_all();
 }
 
 /// The exchange, and no more steps once one has failed.
@@ -178,6 +178,11 @@ class VariantMaker::Steps {
     auto all = exchange_.step(mine, answer);
     if (!all) throw Error(ErrorCode::kSystem, "another rank has not come, or has left");
     return *all;
+  }
+  bool all(const std::function<std::optional<bool>()>& mine) {
+    const auto answer = exchange_.all(mine);
+    if (!answer) throw Error(ErrorCode::kSystem, "another rank has not come, or has left");
+    return *answer;
   }
 
  private:
@@ -197,7 +202,9 @@ VariantPlan planVariants(int version, int channels) {
   const uint64_t cap = settingSize("AUTOCCL_VARIANT_MEMORY");
   const nccl::Sources sources = nccl::readSources(environ);
   uint64_t sum = 0;
-  for (const VariantRow& row : nccl::variantRows()) {
+  std::vector<VariantRow> rows = nccl::variantRows();
+  std::stable_partition(rows.begin(), rows.end(), [](const auto& r) { return r.word.empty(); });
+  for (const VariantRow& row : rows) {
     if ((asked & bitOf(row.variant)) == 0) continue;
     const std::string name(toText(row.variant));
     if (const char* own = usersOwn(row, sources)) {
@@ -225,7 +232,10 @@ VariantMaker::VariantMaker(CommEntry& entry, Family& family, int version)
       deadlineNs_(nowNs() + static_cast<int64_t>(settingNumber("AUTOCCL_INIT_TIMEOUT") * 1e9)) {}
 
 VariantSet VariantMaker::run() {
-  const auto options = nccl::linksForVariants(family_.context->origin());
+  nccl::Origin origin = family_.context->origin();  // which learns from us at its first call
+  origin.known = &entry_.known;
+  origin.rank = entry_.known.rank;
+  const auto options = nccl::linksForVariants(origin);
   if (!options) return 0;
   const VariantPlan plan = planVariants(version_, channelsExpected(entry_));
   for (const std::string& line : plan.lines) say(LogLevel::kInfo, entry_, line);
@@ -254,18 +264,18 @@ std::shared_ptr<VariantMaker::Attempt> VariantMaker::prepare(const VariantRow& r
   return attempt;
 }
 
-/// True where NCCL says that the communicator is there.
-bool VariantMaker::start(Attempt& attempt, const VariantRow& row) {
-  std::unique_lock lock(attempt.mutex);
-  const auto left = std::chrono::nanoseconds(std::max<int64_t>(deadlineNs_ - nowNs(), 0));
-  attempt.done.wait_for(lock, left, [&] { return attempt.over; });
-  if (attempt.over && attempt.result == kSuccess) return true;
-  attempt.givenUp = !attempt.over;
-  say(LogLevel::kWarn, entry_,
-      std::string(toText(row.variant)) +
-          (attempt.over ? " could not be made: NCCL returned " + std::to_string(attempt.result)
-                        : " was not there in time; a thread of ours stays with it"));
-  return false;
+/// How it went, once NCCL has said.
+std::optional<bool> VariantMaker::Attempt::ended() {
+  const std::lock_guard lock(mutex);
+  if (!over) return std::nullopt;
+  return result == kSuccess;
+}
+
+/// Gives it up: what is there is aborted here, what is not by its thread, should it ever end.
+void VariantMaker::Attempt::giveUp() noexcept {
+  const std::lock_guard lock(mutex);
+  givenUp = true;
+  if (over) abort();
 }
 
 bool VariantMaker::make(const VariantRow& row, Steps& steps) {
@@ -282,27 +292,40 @@ bool VariantMaker::make(const VariantRow& row, Steps& steps) {
     say(LogLevel::kWarn, entry_,
         std::string(toText(row.variant)) + " cannot be made: " + error.what());
   }
-  if (setOf(steps.step(bytesOf(good ? 1 : 0), common)) != 1) return false;
+  if (!steps.all([good] { return std::optional<bool>(good); })) return false;
   const auto* id = reinterpret_cast<const uint8_t*>(attempt->id.bytes);
   const Bytes ids = steps.step(Bytes(id, id + sizeof attempt->id), ofRankZero);
   std::copy_n(ids.begin(), std::min(ids.size(), sizeof attempt->id), attempt->id.bytes);
+  return makeTogether(attempt, row, steps);
+}
+
+/// The environment is the variant's until this rank's making is over or given up.
+bool VariantMaker::makeTogether(const std::shared_ptr<Attempt>& attempt, const VariantRow& row,
+                                Steps& steps) {
   InitGate& gate = InitGate::ofProcess();
-  bool made = false;
-  if (gate.begin(attempt->variables, deadlineNs_)) {
-    Attempt::begin(attempt);
-    made = start(*attempt, row);
-    gate.end();
-  }
+  const bool open = gate.begin(attempt->variables, deadlineNs_);
   bool everywhere = false;
   try {
-    everywhere = setOf(steps.step(bytesOf(made ? 1 : 0), common)) == 1;
-  } catch (const Error&) {
-    if (made) attempt->abort();
+    if (open) Attempt::begin(attempt);
+    everywhere = steps.all([&] { return open ? attempt->ended() : std::optional<bool>(false); });
+  } catch (const std::exception&) {
+    if (open) gate.end();
+    attempt->giveUp();
     throw;
   }
-  if (!everywhere && made) attempt->abort();
-  if (everywhere) keep(*attempt, row.variant);
-  return everywhere;
+  if (open) gate.end();
+  if (everywhere) {
+    keep(*attempt, row.variant);
+    return true;
+  }
+  const auto here = attempt->ended();
+  say(LogLevel::kWarn, entry_,
+      std::string(toText(row.variant)) +
+          (here == true    ? " failed on another rank"
+           : here == false ? " could not be made: NCCL returned " + std::to_string(attempt->result)
+                           : " failed on another rank; a thread of ours waits in NCCL for it"));
+  attempt->giveUp();
+  return false;
 }
 
 void VariantMaker::keep(const Attempt& attempt, Variant variant) {

@@ -17,7 +17,8 @@ struct VariantPlan {
   std::vector<std::string> lines;  // for the log: each variant's price, and why one is left out
 };
 /// Left out: what the user has set a variable of himself, and what passes AUTOCCL_VARIANT_MEMORY,
-/// the later variants first. `channels`: of the communicator, by the user's bounds.
+/// the later variants first, pairs (2.18) last. `channels`: of the communicator, by the user's
+/// bounds.
 [[nodiscard]] VariantPlan planVariants(int ncclVersion, int channels);
 /// Channels to reckon with: NCCL's usual 16, within the user's own bounds.
 [[nodiscard]] int channelsExpected(const CommEntry& entry);
@@ -43,7 +44,8 @@ class VariantMaker {
   class Steps;
   [[nodiscard]] bool make(const nccl::VariantRow& row, Steps& steps);
   [[nodiscard]] std::shared_ptr<Attempt> prepare(const nccl::VariantRow& row);
-  [[nodiscard]] bool start(Attempt& attempt, const nccl::VariantRow& row);
+  [[nodiscard]] bool makeTogether(const std::shared_ptr<Attempt>& attempt,
+                                  const nccl::VariantRow& row, Steps& steps);
   void keep(const Attempt& attempt, Variant variant);
 
   CommEntry& entry_;

@@ -20,7 +20,8 @@ Exchange::Exchange(const TcpLinks::Options& options, int64_t deadlineNs)
       rank_(options.rank),
       nRanks_(options.nRanks),
       deadlineNs_(deadlineNs),
-      ofRanks_(static_cast<size_t>(options.nRanks)) {}
+      ofRanks_(static_cast<size_t>(options.nRanks)),
+      next_(ofRanks_.size()) {}
 
 Exchange::~Exchange() {
   if (rank_ != 0 || left_) return;
@@ -37,7 +38,7 @@ Exchange::~Exchange() {
 }
 
 void Exchange::send(int to) {
-  (void)links_.send(to, Parcel{step_, rank_ == 0 ? *answer_ : mine_});
+  (void)links_.send(to, Parcel{step_, rank_ == 0 ? *answer_ : *mine_});
 }
 
 void Exchange::pump() {
@@ -47,7 +48,7 @@ void Exchange::pump() {
     left_ = left_ || e.kind == LinkEvent::Kind::kLeft || e.kind == LinkEvent::Kind::kDied ||
             e.kind == LinkEvent::Kind::kFault;
     // What was under way on an older connection is lost.
-    if (e.kind == LinkEvent::Kind::kUp && (rank_ == 0 ? answer_.has_value() : e.rank == 0))
+    if (e.kind == LinkEvent::Kind::kUp && (rank_ == 0 ? answer_.has_value() : e.rank == 0 && mine_))
       send(e.rank);
     const auto* parcel =
         e.kind == LinkEvent::Kind::kMessage ? std::get_if<Parcel>(&e.message) : nullptr;
@@ -56,8 +57,10 @@ void Exchange::pump() {
       if (parcel->step == step_) answer_ = parcel->bytes;
     } else if (parcel->step == step_ && answer_) {
       send(e.rank);  // it has asked again
-    } else {
+    } else if (parcel->step == step_) {
       ofRanks_[static_cast<size_t>(e.rank)] = parcel->bytes;
+    } else if (parcel->step == step_ + 1) {  // it has the answer that we are about to leave
+      next_[static_cast<size_t>(e.rank)] = parcel->bytes;
     }
   }
 }
@@ -66,28 +69,67 @@ bool Exchange::collected() const {
   return std::all_of(ofRanks_.begin(), ofRanks_.end(), [](const auto& b) { return b.has_value(); });
 }
 
-std::optional<Exchange::Bytes> Exchange::step(const Bytes& mine, const Answer& answer) {
+bool Exchange::anyFalse() const {
+  return std::any_of(ofRanks_.begin(), ofRanks_.end(),
+                     [](const auto& b) { return b && (b->empty() || b->front() == 0); });
+}
+
+void Exchange::begin() {
   ++step_;
-  mine_ = mine;
+  mine_.reset();
   answer_.reset();
+  ofRanks_ = std::exchange(next_, std::vector<std::optional<Bytes>>(ofRanks_.size()));
+}
+
+void Exchange::give(const Bytes& mine) {
+  mine_ = mine;
   if (rank_ == 0)
     ofRanks_[0] = mine;
   else
     send(0);
-  while (nowNs() < deadlineNs_) {
+}
+
+void Exchange::conclude(const Bytes& answer) {
+  answer_ = answer;
+  for (int r = 1; r < nRanks_; ++r) send(r);
+}
+
+bool Exchange::wait() {
+  if (left_) return false;
+  if (nowNs() >= deadlineNs_) {
+    left_ = true;
+    return false;
+  }
+  std::this_thread::sleep_for(kNap);
+  return true;
+}
+
+std::optional<Exchange::Bytes> Exchange::step(const Bytes& mine, const Answer& answer) {
+  begin();
+  give(mine);
+  do {
     pump();
     if (rank_ == 0 && collected()) {
       std::vector<Bytes> all;
-      for (auto& bytes : ofRanks_) all.push_back(*std::exchange(bytes, std::nullopt));
-      answer_ = answer(all);
-      for (int r = 1; r < nRanks_; ++r) send(r);
+      for (const auto& bytes : ofRanks_) all.push_back(*bytes);
+      conclude(answer(all));
     }
-    if (answer_) return answer_;
-    if (left_) return std::nullopt;
-    std::this_thread::sleep_for(kNap);
-  }
-  left_ = true;
-  return std::nullopt;
+  } while (!answer_ && wait());
+  return answer_;
+}
+
+std::optional<bool> Exchange::all(const std::function<std::optional<bool>()>& mine) {
+  begin();
+  do {
+    pump();
+    if (answer_) break;
+    if (const auto said = mine_ ? std::nullopt : mine())
+      give({static_cast<uint8_t>(*said ? 1 : 0)});
+    if (rank_ == 0 && (anyFalse() || collected()))
+      conclude({static_cast<uint8_t>(anyFalse() ? 0 : 1)});
+  } while (!answer_ && wait());
+  if (!answer_) return std::nullopt;
+  return !answer_->empty() && answer_->front() != 0;
 }
 
 }  // namespace autoccl

@@ -29,19 +29,30 @@ class Exchange {
 
   /// At most kMaxParcel bytes each way. `answer` runs on rank 0.
   [[nodiscard]] std::optional<Bytes> step(const Bytes& mine, const Answer& answer);
+  /// A step whose answer is whether all ranks say true. `mine` is asked until it says something;
+  /// the first false of any rank is the answer for all, whoever has not answered yet.
+  [[nodiscard]] std::optional<bool> all(const std::function<std::optional<bool>()>& mine);
 
  private:
+  void begin();
+  void give(const Bytes& mine);
+  /// Rank 0: the answer of the step, to all.
+  void conclude(const Bytes& answer);
   void pump();
   void send(int to);
   [[nodiscard]] bool collected() const;
+  [[nodiscard]] bool anyFalse() const;
+  /// False where the step has failed.
+  [[nodiscard]] bool wait();
 
   TcpLinks links_;
   const int rank_;
   const int nRanks_;
   const int64_t deadlineNs_;
   uint32_t step_ = 0;
-  Bytes mine_;
+  std::optional<Bytes> mine_;
   std::vector<std::optional<Bytes>> ofRanks_;  // rank 0: this step's
+  std::vector<std::optional<Bytes>> next_;     // and of ranks that are a step ahead
   std::optional<Bytes> answer_;                // rank 0: this step's, or the last one's
   std::vector<LinkEvent> events_;
   bool left_ = false;

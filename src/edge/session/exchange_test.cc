@@ -51,6 +51,21 @@ TEST(Exchange, EndsAtTheDeadlineWhereARankNeverComes) {
   EXPECT_FALSE(exchange.step({1}, least));
 }
 
+TEST(Exchange, OneNoIsTheAnswerForThoseWhoStillThink) {
+  std::vector<std::optional<bool>> got(3);
+  std::vector<std::thread> ranks;
+  for (int r = 0; r < 3; ++r)
+    ranks.emplace_back([&, r] {
+      Exchange exchange(optionsOf(r, 3, 29314), inSeconds(20));
+      // Rank 0 never knows, rank 1 agrees, rank 2 does not.
+      got[static_cast<size_t>(r)] =
+          exchange.all([r] { return r == 0 ? std::nullopt : std::optional<bool>(r == 1); });
+      EXPECT_EQ(exchange.all([] { return std::optional<bool>(true); }), true) << "the next step";
+    });
+  for (auto& rank : ranks) rank.join();
+  EXPECT_EQ(got, (std::vector<std::optional<bool>>{false, false, false}));
+}
+
 TEST(Exchange, EndsWithTheRankThatLeaves) {
   std::optional<Bytes> second = Bytes{};
   std::thread leaver([] {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/log.h"
 #include "tune/statistics.h"
@@ -82,6 +83,21 @@ std::string sentence(const TablePlan& plan, uint64_t fromCall, uint64_t version)
   return line;
 }
 
+/// A config that is in force for some calls only is a trial, or what one is compared with.
+bool hasTrials(const std::vector<TablePlan>& plans) {
+  return std::any_of(plans.begin(), plans.end(),
+                     [](const TablePlan& plan) { return plan.entries.size() > 1; });
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> lastTrials(const std::vector<TablePlan>& plans,
+                                                      const std::vector<uint64_t>& fromCalls) {
+  std::vector<std::pair<uint64_t, uint64_t>> last;
+  for (size_t i = 0; i < plans.size(); ++i)
+    if (const auto& entries = plans[i].entries; entries.size() > 1)
+      last.emplace_back(plans[i].taskKey, fromCalls[i] + entries.back().offset - 1);
+  return last;
+}
+
 }  // namespace
 
 Leader::Leader(Options options, Agreement& agreement, SampleBoard& board,
@@ -90,7 +106,8 @@ Leader::Leader(Options options, Agreement& agreement, SampleBoard& board,
       agreement_(agreement),
       board_(board),
       tuner_(options_.tuner, std::move(spaceFor)),
-      joiner_(options_.nRanks, options_.joinRule) {
+      joiner_(options_.nRanks, options_.joinRule),
+      turn_("trials", options_.communicatorName) {
   for (const auto& [key, config] : options_.quarantined) tuner_.quarantine(key, config);
 }
 
@@ -101,7 +118,7 @@ void Leader::step(int64_t nowNs) {
   const int64_t fence = agreement_.fenceWaitNs();
   if (fence > fenceSeenNs_) tuner_.fenceWaited(static_cast<double>(fence - fenceSeenNs_) / 1e3);
   fenceSeenNs_ = fence;
-  settleProposal();
+  settleProposal(nowNs);
   proposeNext(nowNs);
   chooseSampling(nowNs);
 }
@@ -123,7 +140,10 @@ void Leader::collectSamples() {
       if (rank == 0) clock_.call(sample.taskKey, sample.arrivedNs);
       joiner_.put(rank, sample);
     }
-  if (const auto calls = joiner_.take(); !calls.empty()) tuner_.tell(calls);
+  const auto calls = joiner_.take();
+  if (calls.empty()) return;
+  for (const TimedCall& call : calls) turn_.seen(call.taskKey, call.callIndex);
+  tuner_.tell(calls);
 }
 
 void Leader::takeSteps() {
@@ -143,16 +163,18 @@ void Leader::takeSteps() {
   }
 }
 
-void Leader::settleProposal() {
+void Leader::settleProposal(int64_t nowNs) {
   const auto outcome = agreement_.outcome();
   if (!outcome || proposed_.empty()) return;
   if (!outcome->committed) {
     logLine(LogLevel::kDebug, "a change was not agreed: " + outcome->reason);
     tuner_.aborted();
     proposed_.clear();
+    turn_.giveBack(nowNs);
     return;
   }
   ++versions_;
+  turn_.begun(lastTrials(proposed_, outcome->fromCalls), nowNs);
   tuner_.committed(outcome->version, outcome->fromCalls);
   for (size_t i = 0; i < proposed_.size(); ++i) {
     const uint64_t from = outcome->fromCalls[i];
@@ -164,13 +186,18 @@ void Leader::settleProposal() {
 }
 
 void Leader::proposeNext(int64_t nowNs) {
+  turn_.step(nowNs);
+  if (agreement_.off()) turn_.giveBack(nowNs);
   if (!proposed_.empty() || !agreement_.joined() || agreement_.off()) return;
-  auto plans = tuner_.nextPlans(nowNs);
-  if (plans.empty()) return;
-  if (agreement_.propose(toProposal(plans), nowNs))
+  if (held_.empty()) held_ = tuner_.nextPlans(nowNs);
+  if (held_.empty() || (hasTrials(held_) && !turn_.take(nowNs))) return;
+  auto plans = std::exchange(held_, {});
+  if (agreement_.propose(toProposal(plans), nowNs)) {
     proposed_ = std::move(plans);
-  else
+  } else {
     tuner_.aborted();
+    turn_.giveBack(nowNs);
+  }
 }
 
 void Leader::chooseSampling(int64_t nowNs) {

@@ -12,6 +12,7 @@
 #include "edge/session/sample_board.h"
 #include "edge/session/sample_joiner.h"
 #include "edge/session/step_clock.h"
+#include "edge/session/trial_turn.h"
 #include "store/run_record.h"
 #include "tune/tuner.h"
 
@@ -53,7 +54,7 @@ class Leader {
   void meetNewTasks(int64_t nowNs);
   void collectSamples();
   void takeSteps();
-  void settleProposal();
+  void settleProposal(int64_t nowNs);
   void proposeNext(int64_t nowNs);
   void chooseSampling(int64_t nowNs);
   [[nodiscard]] std::vector<RankRecord> rankRecords() const;
@@ -68,7 +69,9 @@ class Leader {
   std::vector<StepRecord> steps_;
   std::vector<StepRecord> untouchedSteps_;  // before the first change of a table
   std::vector<StepRecord> settledSteps_;    // with every task settled
-  std::vector<TablePlan> proposed_;         // the outstanding proposal
+  TrialTurn turn_;
+  std::vector<TablePlan> held_;      // to be proposed when it is our turn
+  std::vector<TablePlan> proposed_;  // the outstanding proposal
   std::vector<Watch> watches_;
   int64_t fenceSeenNs_ = 0;
   int64_t exposedSeenNs_ = 0;
