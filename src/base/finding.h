@@ -6,7 +6,8 @@
 namespace autoccl {
 
 /// One finding: where it was seen ("environment", "/etc/nccl.conf:3"), what it is, what follows
-/// from it, and exactly what to change. `rule` is a short name of what was looked for, for machines.
+/// from it, and exactly what to change. `rule` is a short name of what was looked for, for
+/// machines.
 struct Finding {
   std::string where;
   std::string what;

@@ -209,10 +209,10 @@ TEST(Run, NamesTheConfigThatWasInFlightWhenTheJobCrashed) {
   const TestFolder folder;
   const std::string script =
       "[ $AUTOCCL_RANK = 1 ] && exit 0; printf 'autoccl-journal 1\\ntrying 00000000000000ff "
-      "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL.comm0; kill -SEGV $$";
+      "ring/simple/shm nc=4 nt=1 c=64K wait=spin\\nend\\n' > $AUTOCCL_JOURNAL.comm0; kill -ABRT $$";
   const Output out =
       runAutoccl({"run", "-n", "2", "--profile", folder / "p.json", "--", "sh", "-c", script});
-  EXPECT_EQ(out.status, 128 + SIGSEGV);
+  EXPECT_EQ(out.status, 128 + SIGABRT);
   EXPECT_NE(out.err.find("quarantined: ring/simple/shm nc=4 nt=1 c=64K wait=spin"),
             std::string::npos)
       << out.err;

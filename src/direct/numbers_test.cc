@@ -31,7 +31,8 @@ void expectDefined(int exponentBits, int mantissaBits, uint32_t largest) {
     const auto middle = static_cast<float>((value + next) / 2);
     ASSERT_EQ(Number::store(middle), code + code % 2) << "ties to the even code";
     ASSERT_EQ(Number::store(std::nextafter(middle, 0.0f)), code);
-    ASSERT_EQ(Number::store(std::nextafter(middle, std::numeric_limits<float>::infinity())), code + 1);
+    ASSERT_EQ(Number::store(std::nextafter(middle, std::numeric_limits<float>::infinity())),
+              code + 1);
   }
   EXPECT_TRUE(std::isnan(Number::load(Number::store(std::nanf("")))));
 }

@@ -77,9 +77,10 @@ Line summaryLine(const Summary& s) {
   if (nothingToTune && s.tally.tuned + s.tally.untouched == 0)
     return {LogLevel::kInfo, nccl + ": " + seenText(s) + ", nothing to tune"};
   if (s.version > 0 && s.version < kFirstWithTuner && s.tally.tuned + s.tally.untouched == 0)
-    return {LogLevel::kWarn, nccl + " has no tuner plugins: " + seenText(s) +
-                                 ", none tuned; NCCL 2.19 or newer can be tuned, this one only with "
-                                 "AUTOCCL_VARIANTS=threads"};
+    return {LogLevel::kWarn,
+            nccl + " has no tuner plugins: " + seenText(s) +
+                ", none tuned; NCCL 2.19 or newer can be tuned, this one only with "
+                "AUTOCCL_VARIANTS=threads"};
   if (!s.plugins)
     return {LogLevel::kWarn, nccl + " did not load our tuner (NCCL_TUNER_PLUGIN='" + s.tunerName +
                                  "'): " + seenText(s) +

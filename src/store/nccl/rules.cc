@@ -5,9 +5,9 @@
 #include <charconv>
 #include <span>
 
+#include "base/lines.h"
 #include "store/json.h"
 #include "store/nccl/choice.h"
-#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {

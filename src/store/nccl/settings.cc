@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/lines.h"
 #include "model/config.h"
 #include "store/file.h"
-#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {
