@@ -1,5 +1,6 @@
 # A room is a folder under src/: every .cc that is not a *_test.cc goes into the static library
 # room_<name>, every x_test.cc into one test program <name>_test. A new file needs no line here.
+# COUNTED: the tests count allocations (base/testing/allocations.h).
 find_package(Threads REQUIRED)
 if(AUTOCCL_TESTS)
   enable_testing()
@@ -23,7 +24,7 @@ if(AUTOCCL_SANITIZE)
 endif()
 
 function(autoccl_room path)
-  cmake_parse_arguments(ROOM "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ROOM "COUNTED" "" "DEPS" ${ARGN})
   string(REPLACE "/" "_" name ${path})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${path}/*.cc)
   set(tests ${sources})
@@ -39,6 +40,9 @@ function(autoccl_room path)
     target_link_libraries(room_${name} INTERFACE autoccl_flags ${ROOM_DEPS})
   endif()
   if(AUTOCCL_TESTS AND tests AND path MATCHES "^(${AUTOCCL_TEST_ROOMS})$")
+    if(ROOM_COUNTED)
+      list(APPEND tests ${CMAKE_SOURCE_DIR}/src/base/testing/allocations_test.cc)
+    endif()
     autoccl_test(${name}_test SOURCES ${tests} DEPS room_${name})
   endif()
 endfunction()

@@ -2,27 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "agree/test_ranks.h"
-
-namespace {
-thread_local size_t gAllocations = 0;
-}  // namespace
-
-// Counts every allocation of this test program.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  ++gAllocations;
-  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-  std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept {
-  std::free(p);
-}
+#include "base/testing/allocations.h"
 
 namespace autoccl {
 namespace {
@@ -50,10 +31,10 @@ TEST(TaskTable, AllocatesNothingInACall) {
   commit(table, changeAt(1, testTask(64), {{10, testConfig(2)}, {20, testConfig(3)}}));
   std::vector<Task> tasks;
   for (uint64_t i = 0; i < 70; ++i) tasks.push_back(testTask(64 + i));
-  const size_t before = gAllocations;
+  const uint64_t before = testing::allocationsOfThisThread();
   for (int round = 0; round < 100; ++round)
     for (const Task& t : tasks) (void)callOnce(table, t);  // the first calls too, and a full table
-  EXPECT_EQ(gAllocations, before);
+  EXPECT_EQ(testing::allocationsOfThisThread(), before);
 }
 
 TEST(TaskTable, ACalmCallGetsTheVersionsLastConfigAndNeverATrial) {

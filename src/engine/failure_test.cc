@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/testing/allocations.h"
+#include "base/testing/allocations.h"
 #include "engine/testing/ranks.h"
 
 namespace autoccl {

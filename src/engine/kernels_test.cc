@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/allocations.h"
 #include "engine/kernels_reference_test.h"
 #include "engine/kernels_table.h"
-#include "engine/testing/allocations.h"
 
 namespace autoccl {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <tuple>
 
-#include "engine/testing/allocations.h"
+#include "base/testing/allocations.h"
 #include "plan/catalog.h"
 
 namespace autoccl {

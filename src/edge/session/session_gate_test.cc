@@ -2,33 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <vector>
 
 #include "agree/link.h"
+#include "base/testing/allocations.h"
 #include "edge/session/session_memory.h"
-
-namespace {
-thread_local size_t gAllocations = 0;
-}  // namespace
-
-#ifndef AUTOCCL_SANITIZED  // the sanitizers have their own
-// Counts every allocation of this test program.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  ++gAllocations;
-  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-  std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept {
-  std::free(p);
-}
-#endif
 
 namespace autoccl {
 namespace {
@@ -56,14 +36,14 @@ CallRecord recordOf(uint64_t index) {
 
 TEST(SessionGate, AllocatesNothingInACall) {
   Gate g;
-  const size_t before = gAllocations;
+  const uint64_t before = testing::allocationsOfThisThread();
   for (uint64_t i = 0; i < 3 * RankBoard::kSamples; ++i) {  // past the end of the ring
     Config config;
     const auto ticket = g.gate.take(task(64), config);
     (void)g.gate.resolve(ticket, config);
     g.gate.report(recordOf(ticket.index));
   }
-  EXPECT_EQ(gAllocations, before);
+  EXPECT_EQ(testing::allocationsOfThisThread(), before);
   EXPECT_EQ(g.board.of(0).samples.dropped(), 2 * RankBoard::kSamples);
 }
 

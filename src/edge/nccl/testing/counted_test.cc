@@ -12,31 +12,17 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstdlib>
 #include <iterator>
-#include <new>
 #include <thread>
 
+#include "base/testing/allocations.h"
+
 namespace {
-thread_local uint64_t allocations = 0;
 thread_local uint64_t locks = 0;
 thread_local volatile sig_atomic_t systemCalls = 0;
 }  // namespace
 
 #ifndef AUTOCCL_SANITIZED  // the sanitizers have their own
-// Counts every allocation of this test program; the array forms come by here.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  ++allocations;
-  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-  std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept {
-  std::free(p);
-}
-
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   using Lock = int (*)(pthread_mutex_t*);
   static const auto real = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
@@ -82,9 +68,9 @@ Counted countsOf(const std::function<void()>& calls) {
     calls();
     delete new int(1);  // what the thread's end frees needs malloc's own first call behind it
     counted.possible = countSystemCalls();
-    const uint64_t allocationsBefore = allocations, locksBefore = locks;
+    const uint64_t allocationsBefore = allocationsOfThisThread(), locksBefore = locks;
     for (int i = 0; i < 1000; ++i) calls();
-    counted.allocations = allocations - allocationsBefore;
+    counted.allocations = allocationsOfThisThread() - allocationsBefore;
     counted.locks = locks - locksBefore;
     counted.systemCalls = systemCalls;
   }).join();
