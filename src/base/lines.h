@@ -1,4 +1,4 @@
-// The lines of a text file.
+// A text cut into lines, and a list into its parts.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,16 @@ void eachLine(std::string_view text, Work work) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     work(line, number);
+  }
+}
+
+/// Calls work(part) for each part of a list between separators, empty ones too.
+template <class Work>
+void eachPart(std::string_view text, char separator, Work work) {
+  for (size_t from = 0; from <= text.size();) {
+    const size_t end = std::min(text.find(separator, from), text.size());
+    work(text.substr(from, end - from));
+    from = end + 1;
   }
 }
 

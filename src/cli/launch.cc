@@ -6,24 +6,15 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/launchers.h"
 
 namespace autoccl::cli {
 namespace {
 
-struct Convention {
-  const char* launcher;
-  const char* rank;
-  const char* nRanks;
-};
-// The first whose both variables are set wins: mpirun may run inside a Slurm step.
-constexpr std::array<Convention, 4> kConventions{{
-    {"torchrun", "RANK", "WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"MPICH", "PMI_RANK", "PMI_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-}};
+constexpr std::string_view kOurselves = "autoccl run";
 
 int numberOf(const char* name, const std::string& text) {
   int value = 0;
@@ -37,10 +28,10 @@ int numberOf(const char* name, const std::string& text) {
 }  // namespace
 
 std::optional<LaunchedRank> launchedRank(const Lookup& lookup) {
-  for (const Convention& c : kConventions) {
+  for (const Launcher& c : kLaunchers) {
     const auto rank = lookup(c.rank), nRanks = lookup(c.nRanks);
-    if (!rank || !nRanks) continue;
-    const LaunchedRank found{c.launcher, numberOf(c.rank, *rank), numberOf(c.nRanks, *nRanks)};
+    if (c.name == kOurselves || !rank || !nRanks) continue;
+    const LaunchedRank found{c.name, numberOf(c.rank, *rank), numberOf(c.nRanks, *nRanks)};
     if (found.rank >= found.nRanks)
       throw Error(ErrorCode::kUsage,
                   std::string(c.rank) + "=" + *rank + " is not below " + c.nRanks + "=" + *nRanks);

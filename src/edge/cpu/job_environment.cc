@@ -8,42 +8,10 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/launchers.h"
 
 namespace autoccl {
 namespace {
-
-/// Variables of one launcher. Empty names: it has none.
-struct Launcher {
-  const char* name;
-  const char* rank;
-  const char* nRanks;
-  const char* localRanks;  // ranks on this host
-  const char* job[4];      // together they name the job
-};
-
-constexpr Launcher kLaunchers[] = {
-    {"autoccl run", "AUTOCCL_RANK", "AUTOCCL_NRANKS", nullptr, {"AUTOCCL_ID"}},
-    {"torchrun",
-     "RANK",
-     "WORLD_SIZE",
-     "LOCAL_WORLD_SIZE",
-     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT"}},
-    {"Open MPI",
-     "OMPI_COMM_WORLD_RANK",
-     "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE",
-     {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "OMPI_MCA_orte_hnp_uri", "PMIX_SERVER_URI2"}},
-    {"MPICH",
-     "PMI_RANK",
-     "PMI_SIZE",
-     "MPI_LOCALNRANKS",
-     {"PMI_PORT", "PMI_ID_JOB", "SLURM_JOB_ID"}},
-    {"Slurm",
-     "SLURM_PROCID",
-     "SLURM_NTASKS",
-     nullptr,
-     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
-};
 
 std::string text(Lookup lookup, const char* name) {
   const char* value = name != nullptr ? lookup(name) : nullptr;

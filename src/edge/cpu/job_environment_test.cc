@@ -34,7 +34,7 @@ TEST(JobEnvironment, UnderstandsEveryLauncher) {
       {"Open MPI",
        {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "3"}, {"PMIX_NAMESPACE", "77"}}},
       {"MPICH", {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}},
-      {"Slurm", {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "3"}, {"SLURM_JOB_ID", "5"}}},
+      {"Slurm", {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_JOB_ID", "5"}}},
   };
   for (const Case& c : cases) {
     const JobPlace place = placeWith(c.set);

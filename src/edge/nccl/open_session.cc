@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/launchers.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "edge/nccl/user_limits.h"
@@ -101,21 +102,13 @@ std::string nameOf(const Meeting& meeting) {
   return text.data();
 }
 
-/// Of this process in its job, by whichever launcher there is; empty where none tells.
-std::string placeInJob() {
-  for (const char* name :
-       {"AUTOCCL_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* set = std::getenv(name)) return set;
-  return "";
-}
-
 /// A unique id is another one in every run; what a crash leaves behind must be found again. The
 /// leader's place in the job and the how-manieth communicator of its size it is are the same.
 std::string journalOf(const Origin& o) {
   static std::mutex mutex;
   static std::map<int, int>& met = *new std::map<int, int>;
   const std::lock_guard lock(mutex);
-  return "nccl-" + placeInJob() + "-x" + std::to_string(o.nRanks) + "-" +
+  return "nccl-" + launchedRankText() + "-x" + std::to_string(o.nRanks) + "-" +
          std::to_string(met[o.nRanks]++);
 }
 

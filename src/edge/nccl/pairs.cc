@@ -1,37 +1,22 @@
 #include "edge/nccl/pairs.h"
 
+#include <algorithm>
 #include <array>
+#include <span>
+
+#include "store/nccl/order.h"
 
 namespace autoccl::nccl {
 namespace {
 
-struct AlgoWord {
-  Algorithm word;
-  std::string_view name;  // the profiler's
-};
-constexpr std::array<AlgoWord, kAlgos> kAlgoWords{{{Algorithm::kTree, "TREE"},
-                                                   {Algorithm::kRing, "RING"},
-                                                   {Algorithm::kCollnetDirect, "COLLNET_DIRECT"},
-                                                   {Algorithm::kCollnetChain, "COLLNET_CHAIN"},
-                                                   {Algorithm::kNvls, "NVLS"},
-                                                   {Algorithm::kNvlsTree, "NVLS_TREE"},
-                                                   {Algorithm::kPat, "PAT"}}};
-struct ProtoWord {
-  Protocol word;
-  std::string_view name;
-};
-constexpr std::array<ProtoWord, kProtos> kProtoWords{
-    {{Protocol::kLL, "LL"}, {Protocol::kLL128, "LL128"}, {Protocol::kSimple, "SIMPLE"}}};
-
-struct FuncWord {
-  Collective word;
-  std::string_view name;
-};
-constexpr std::array<FuncWord, kFuncs> kFuncWords{{{Collective::kBroadcast, "Broadcast"},
-                                                   {Collective::kReduce, "Reduce"},
-                                                   {Collective::kAllGather, "AllGather"},
-                                                   {Collective::kReduceScatter, "ReduceScatter"},
-                                                   {Collective::kAllReduce, "AllReduce"}}};
+// The profiler's names, in NCCL's order.
+constexpr std::array<std::string_view, kAlgos> kAlgoNames{
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+constexpr std::array<std::string_view, kProtos> kProtoNames{"LL", "LL128", "SIMPLE"};
+constexpr std::array<std::string_view, kFuncs> kFuncNames{"Broadcast", "Reduce", "AllGather",
+                                                          "ReduceScatter", "AllReduce"};
+static_assert(kAlgos == kAlgorithmOf.size() && kProtos == kProtocolOf.size() &&
+              kFuncs == kCollectiveOf.size());
 
 struct TypeWord {
   std::string_view name;
@@ -50,19 +35,10 @@ constexpr std::array<TypeWord, 12> kTypeWords{{{"ncclInt8", 1},
                                                {"ncclFloat8e4m3", 1},
                                                {"ncclFloat8e5m2", 1}}};
 
-template <class Words>
-int indexNamed(const Words& words, const char* name) noexcept {
+int indexNamed(std::span<const std::string_view> names, const char* name) noexcept {
   if (name == nullptr) return -1;
-  for (size_t i = 0; i < words.size(); ++i)
-    if (words[i].name == name) return static_cast<int>(i);
-  return -1;
-}
-
-template <class Words, class Word>
-int indexOf(const Words& words, Word word) noexcept {
-  for (size_t i = 0; i < words.size(); ++i)
-    if (words[i].word == word) return static_cast<int>(i);
-  return -1;
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
 }
 
 std::optional<Pair> whole(Pair pair) noexcept {
@@ -73,19 +49,19 @@ std::optional<Pair> whole(Pair pair) noexcept {
 }  // namespace
 
 Algorithm algorithmOf(int algo) noexcept {
-  return kAlgoWords[static_cast<size_t>(algo)].word;
+  return kAlgorithmOf[static_cast<size_t>(algo)];
 }
 
 Protocol protocolOf(int proto) noexcept {
-  return kProtoWords[static_cast<size_t>(proto)].word;
+  return kProtocolOf[static_cast<size_t>(proto)];
 }
 
 std::optional<Pair> pairOf(const Config& c) noexcept {
-  return whole({indexOf(kAlgoWords, c.algorithm), indexOf(kProtoWords, c.protocol)});
+  return whole({indexIn(kAlgorithmOf, c.algorithm), indexIn(kProtocolOf, c.protocol)});
 }
 
 std::optional<Pair> pairNamed(const char* algo, const char* proto) noexcept {
-  return whole({indexNamed(kAlgoWords, algo), indexNamed(kProtoWords, proto)});
+  return whole({indexNamed(kAlgoNames, algo), indexNamed(kProtoNames, proto)});
 }
 
 Config configOf(Pair pair) noexcept {
@@ -94,16 +70,17 @@ Config configOf(Pair pair) noexcept {
 
 std::optional<Collective> collectiveOf(int func) noexcept {
   if (func < 0 || func >= kFuncs) return std::nullopt;
-  return kFuncWords[static_cast<size_t>(func)].word;
+  return kCollectiveOf[static_cast<size_t>(func)];
 }
 
 int funcNamed(const char* name) noexcept {
-  return indexNamed(kFuncWords, name);
+  return indexNamed(kFuncNames, name);
 }
 
 uint64_t elementBytes(const char* dtype) noexcept {
-  const int at = indexNamed(kTypeWords, dtype);
-  return at < 0 ? 0 : kTypeWords[static_cast<size_t>(at)].bytes;
+  for (const TypeWord& type : kTypeWords)
+    if (dtype != nullptr && type.name == dtype) return type.bytes;
+  return 0;
 }
 
 uint64_t tunerBytes(int func, uint64_t count, uint64_t element, int nRanks) noexcept {

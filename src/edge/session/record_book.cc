@@ -1,11 +1,10 @@
 #include "edge/session/record_book.h"
 
-#include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/date.h"
+#include "base/launchers.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "store/file.h"
@@ -14,21 +13,9 @@
 namespace autoccl {
 namespace {
 
-/// This process's rank of the job, as its launcher has put it into the environment; empty for none.
-std::string rankOfJob() {
-  for (const char* name :
-       {"AUTOCCL_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const char* value = std::getenv(name);
-    const std::string_view text = value != nullptr ? value : "";
-    if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos)
-      return std::string(text);
-  }
-  return "";
-}
-
 std::string resultPath() {
   std::string path = settingText("AUTOCCL_RESULT");
-  const std::string rank = rankOfJob();
+  const std::string rank = launchedRankText();
   if (!path.empty() && !rank.empty() && rank != "0") path += "." + rank;
   return path;
 }

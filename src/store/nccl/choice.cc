@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -17,11 +18,9 @@ enum Algorithm { kTree, kRing, kCollNetDirect, kCollNetChain, kNvls, kNvlsTree, 
 /// Parts between separators; empty ones are skipped, as NCCL does.
 std::vector<std::string> parts(std::string_view text, char separator) {
   std::vector<std::string> found;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) found.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  eachPart(text, separator, [&](std::string_view part) {
+    if (!part.empty()) found.emplace_back(part);
+  });
   return found;
 }
 

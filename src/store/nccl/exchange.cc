@@ -9,28 +9,14 @@
 #include <set>
 
 #include "store/nccl/choice.h"
+#include "store/nccl/order.h"
 #include "store/nccl/selection.h"
 
 namespace autoccl::nccl {
 namespace {
 
-constexpr std::array<Collective, 5> kCollectiveOf = {
-    Collective::kBroadcast, Collective::kReduce, Collective::kAllGather, Collective::kReduceScatter,
-    Collective::kAllReduce};
-constexpr std::array<Algorithm, 7> kAlgorithmOf = {
-    Algorithm::kTree,         Algorithm::kRing, Algorithm::kCollnetDirect,
-    Algorithm::kCollnetChain, Algorithm::kNvls, Algorithm::kNvlsTree,
-    Algorithm::kPat};
-constexpr std::array<Protocol, 3> kProtocolOf = {Protocol::kLL, Protocol::kLL128,
-                                                 Protocol::kSimple};
 constexpr int kLl128 = 1;
 constexpr uint64_t kSmallest = 1 << 10, kLargest = 1 << 30;  // of imported entries
-
-template <class E, size_t N>
-int indexIn(const std::array<E, N>& list, E value) {
-  const auto found = std::ranges::find(list, value);
-  return found == list.end() ? -1 : static_cast<int>(found - list.begin());
-}
 
 /// The rule of an entry without its range; nothing where the choice is not NCCL's.
 std::optional<Rule> ruleOf(const ProfileEntry& e) {

@@ -7,6 +7,7 @@
 #include <bitset>
 
 #include "base/error.h"
+#include "base/lines.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -41,16 +42,6 @@ Set term(std::string_view text) {
                 "names are TREE_, RING_ with LL, LL128, SIMPLE; NVLS_SIMPLE, NVLSTREE_SIMPLE, "
                 "PAT_SIMPLE");
   return negated ? ~set : set;
-}
-
-/// Calls work(part) for each part between separators.
-template <class Work>
-void eachPart(std::string_view text, char separator, Work work) {
-  for (size_t from = 0; from <= text.size();) {
-    const size_t end = std::min(text.find(separator, from), text.size());
-    work(text.substr(from, end - from));
-    from = end + 1;
-  }
 }
 
 }  // namespace
