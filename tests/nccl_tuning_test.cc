@@ -227,6 +227,19 @@ TEST(NcclTuning, ChangesNothingAboutMixedLibraryVersions) {
   EXPECT_TRUE(ran.says("has version 22707")) << ran.text;
 }
 
+TEST(NcclTuning, TwoBuildsOfOursTuneNothingAndSayWhichRankDiffersInWhat) {
+  const TraceFolder trace;
+  const std::string other = AUTOCCL_BIN_DIR "/../lib/other/libnccl-tuner-autoccl.so";
+  const Ran ran = runJob(
+      "nccl_program -n 4 --calls 300 --kinds ar --sizes 65536 --env-of 2 LD_PRELOAD=" + other,
+      preloaded(trace));
+  expectOneChoicePerCall(ran, trace);
+  EXPECT_EQ(tunedAnswers(trace), 0U);
+  EXPECT_TRUE(ran.says("rank 2")) << ran.text;
+  EXPECT_TRUE(ran.says("version")) << ran.text;
+  EXPECT_TRUE(ran.says("0.0.9")) << ran.text;
+}
+
 TEST(NcclTuning, ServesSplitsAndNonBlockingCommunicators) {
   for (const char* how : {"-n 4 --split", "-n 3 --nonblocking", "-n 2 --abort", "-n 2 --capture"}) {
     const TraceFolder trace;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace autoccl {
@@ -43,18 +44,19 @@ std::string TrialTurn::nameOf(const char* part) const {
   return "autoccl-" + std::to_string(getuid()) + "-" + place_ + "-" + part;
 }
 
-void TrialTurn::log(const char* what, int64_t nowNs) const {
+/// With the time of this very moment: inside the turn, unlike the step's.
+void TrialTurn::log(const char* what) const {
   if (logLevel() >= LogLevel::kDebug)
     logLine(LogLevel::kDebug,
-            "trials of " + owner_ + ": turn " + what + " at " + std::to_string(nowNs));
+            "trials of " + owner_ + ": turn " + what + " at " + std::to_string(nowNs()));
 }
 
-bool TrialTurn::take(int64_t nowNs) {
+bool TrialTurn::take(int64_t now) {
   if (held_) return true;
-  if (nowNs < standBackNs_) return false;
-  if (waitingSinceNs_ == 0) waitingSinceNs_ = nowNs;
+  if (now < standBackNs_) return false;
+  if (waitingSinceNs_ == 0) waitingSinceNs_ = now;
   const int fd = bound(nameOf("turn"));
-  if (fd == kTaken && nowNs - waitingSinceNs_ < kPatienceNs) {
+  if (fd == kTaken && now - waitingSinceNs_ < kPatienceNs) {
     if (waiting_ < 0) waiting_ = std::max(bound(nameOf("wait")), -1);
     return false;
   }
@@ -62,15 +64,15 @@ bool TrialTurn::take(int64_t nowNs) {
   release(waiting_);
   waitingSinceNs_ = 0;
   held_ = true;
-  log(turn_ >= 0 ? "taken" : "not waited for", nowNs);
+  log(turn_ >= 0 ? "taken" : "not waited for");
   return true;
 }
 
-void TrialTurn::begun(std::vector<std::pair<uint64_t, uint64_t>> lastCalls, int64_t nowNs) {
+void TrialTurn::begun(std::vector<std::pair<uint64_t, uint64_t>> lastCalls, int64_t now) {
   if (!held_) return;
   running_ = std::move(lastCalls);
   begun_ = true;
-  endNs_ = nowNs + kLongestNs;
+  endNs_ = now + kLongestNs;
 }
 
 void TrialTurn::seen(uint64_t taskKey, uint64_t callIndex) {
@@ -80,18 +82,18 @@ void TrialTurn::seen(uint64_t taskKey, uint64_t callIndex) {
     });
 }
 
-void TrialTurn::step(int64_t nowNs) {
-  if (begun_ && (running_.empty() || nowNs >= endNs_)) giveBack(nowNs);
+void TrialTurn::step(int64_t now) {
+  if (begun_ && (running_.empty() || now >= endNs_)) giveBack(now);
 }
 
-void TrialTurn::giveBack(int64_t nowNs) {
+void TrialTurn::giveBack(int64_t now) {
   if (!held_) return release(waiting_);
-  log("given back", nowNs);
+  log("given back");
   release(turn_);
   held_ = begun_ = false;
   running_.clear();
   int other = bound(nameOf("wait"));
-  if (other == kTaken) standBackNs_ = nowNs + kStandBackNs;
+  if (other == kTaken) standBackNs_ = now + kStandBackNs;
   release(other);
 }
 

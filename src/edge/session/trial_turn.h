@@ -30,20 +30,22 @@ class TrialTurn {
   TrialTurn(const TrialTurn&) = delete;
   TrialTurn& operator=(const TrialTurn&) = delete;
 
+  // Times are nowNs() of any moment shortly before, in order.
+
   /// True where trials may be proposed: it is ours now, or was.
-  [[nodiscard]] bool take(int64_t nowNs);
+  [[nodiscard]] bool take(int64_t now);
   /// They are agreed: the last trial of each task is that call.
-  void begun(std::vector<std::pair<uint64_t, uint64_t>> lastCalls, int64_t nowNs);
+  void begun(std::vector<std::pair<uint64_t, uint64_t>> lastCalls, int64_t now);
   /// A call's time is known.
   void seen(uint64_t taskKey, uint64_t callIndex);
   /// Gives it back when the trials are over.
-  void step(int64_t nowNs);
-  void giveBack(int64_t nowNs);
+  void step(int64_t now);
+  void giveBack(int64_t now);
   [[nodiscard]] bool held() const { return held_; }
 
  private:
   [[nodiscard]] std::string nameOf(const char* part) const;
-  void log(const char* what, int64_t nowNs) const;
+  void log(const char* what) const;
 
   std::string place_, owner_;
   std::vector<std::pair<uint64_t, uint64_t>> running_;
