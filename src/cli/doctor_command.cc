@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/findings_output.h"
 #include "cli/output.h"
 #include "store/nccl/log.h"
 
@@ -18,24 +19,8 @@ struct Options {
 
 constexpr std::array<DoctorSection, 1> kSections = {{{"NCCL", lookAtNccl}}};
 
-std::string findingText(const Finding& f) {
-  return "\n" + f.where + "\n  found       " + f.what + "\n  so          " + f.consequence +
-         "\n  to do       " + f.fix + "\n";
-}
-
-Json findingJson(const Finding& f) {
-  Json object = Json::object();
-  object.add("where", f.where).add("what", f.what);
-  object.add("consequence", f.consequence).add("fix", f.fix);
-  return object;
-}
-
 void print(const DoctorSection& section, const DoctorReport& report) {
-  std::string text = std::string(section.name) + "\n" + report.text;
-  for (const Finding& f : report.findings) text += findingText(f);
-  text += report.findings.empty() ? "nothing to say against it\n"
-                                  : "\n" + std::to_string(report.findings.size()) + " findings\n";
-  writeText(text, "-");
+  writeText(std::string(section.name) + "\n" + report.text + findingsText(report.findings), "-");
 }
 
 void run(Options o) {

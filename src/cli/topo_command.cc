@@ -43,6 +43,9 @@ void eachTopoFile(
 void addTopo(CLI::App& app) {
   app.require_subcommand(1);
   addTopoShow(app);
+  addTopoLint(app);
+  addTopoPlan(app);
+  addTopoExport(app);
 }
 
 }  // namespace autoccl::cli

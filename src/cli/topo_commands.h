@@ -11,6 +11,9 @@
 namespace autoccl::cli {
 
 void addTopoShow(CLI::App& app);
+void addTopoLint(CLI::App& app);
+void addTopoExport(CLI::App& app);
+void addTopoPlan(CLI::App& app);
 
 /// This machine by /sys and, where there is one, NVML. With `sysRoot` the saved tree below it.
 [[nodiscard]] topo::Host liveHost(const std::string& sysRoot);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "topo/words.h"
@@ -60,6 +61,14 @@ NcclLink ncclPciLink(std::string_view linkSpeed, int width) {
   return {(found ? known->perLane : kUnknownSpeed) * lanes(width) / 80.0, found};
 }
 
+std::string ncclSpelling(const std::string& linkSpeed) {
+  const auto speed = gigatransfers(linkSpeed);
+  if (!speed || ncclPciLink(linkSpeed, 16).known) return linkSpeed;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GT/s PCIe", *speed);
+  return ncclPciLink(text, 16).known ? text : linkSpeed;
+}
+
 double nicGBps(int64_t mbps) {
   return static_cast<double>(mbps <= 0 ? 10000 : mbps) / 8000;
 }
@@ -87,6 +96,12 @@ double socketGBps(const NumaNode& numa) {
   if (numa.model >= 0xcf) return 40;
   if (numa.model >= 0x8f) return 22;
   return numa.model >= 0x55 ? 10 : 6;
+}
+
+std::string bandwidthText(double GBps) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g GB/s", GBps);
+  return text;
 }
 
 }  // namespace autoccl::topo

@@ -24,6 +24,10 @@ struct NcclLink {
 };
 [[nodiscard]] NcclLink ncclPciLink(std::string_view linkSpeed, int width);
 
+/// The same speed as NCCL knows it: "32.0 GT/s" becomes "32.0 GT/s PCIe". A text without a speed,
+/// and a speed of no PCIe generation, come back as they are.
+[[nodiscard]] std::string ncclSpelling(const std::string& linkSpeed);
+
 /// GB/s of a NIC: Mbit/s / 8000; 0 or below counts as 10 Gbit/s, as in NCCL.
 [[nodiscard]] double nicGBps(int64_t mbps);
 
@@ -34,5 +38,8 @@ struct NcclLink {
 
 /// GB/s between two sockets, as NCCL counts it; 5000 ("no limit known") for CPUs it does not know.
 [[nodiscard]] double socketGBps(const NumaNode& numa);
+
+/// "48 GB/s".
+[[nodiscard]] std::string bandwidthText(double GBps);
 
 }  // namespace autoccl::topo

@@ -80,10 +80,10 @@ class Checker {
       if (child.name == "gpu") gpu(child, busId);
     }
     // A device of no class that NCCL knows is a switch, and all inside it must be PCI devices.
-    if (isNic || type == nullptr || !isSwitch(*type)) return;
+    if (isNic || (type != nullptr && !isSwitch(*type))) return;
     if (busId != nullptr) switches_.insert(numberOf(*busId));
     for (const XmlElement& child : element.children) {
-      if (child.name == "gpu" && !rccl_)
+      if (child.name == "gpu" && !rccl_ && type != nullptr)
         add(child.line,
             "a GPU inside a device of class " + *type + ", which NCCL takes for a switch",
             "write class=\"0x030200\"");
