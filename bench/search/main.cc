@@ -129,6 +129,7 @@ std::vector<Search> load(const std::vector<std::string>& paths) {
     const auto some = parseSearches(text, path);
     all.insert(all.end(), some.begin(), some.end());
   }
+  refuseRepeated(all);
   return all;
 }
 

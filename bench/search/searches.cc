@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <set>
 #include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -114,6 +116,15 @@ std::vector<Search> parseSearches(const std::string& text, const std::string& fi
     all.push_back(s);
   }
   return all;
+}
+
+void refuseRepeated(const std::vector<Search>& searches) {
+  std::set<std::tuple<SearchKind, std::string, double, uint64_t>> seen;
+  for (const Search& s : searches)
+    if (!seen.emplace(s.kind, s.policy, s.noise, s.seed).second)
+      throw Error(ErrorCode::kInput,
+                  "seed " + std::to_string(s.seed) + " of " + s.policy + " stands in two files",
+                  "--load takes pieces with different seeds, policies or noises");
 }
 
 }  // namespace autoccl

@@ -46,4 +46,7 @@ struct SearchSet {
 [[nodiscard]] std::vector<Search> parseSearches(const std::string& text,
                                                 const std::string& fileName);
 
+/// Throws Error where a search stands twice: pieces that overlap would count it twice.
+void refuseRepeated(const std::vector<Search>& searches);
+
 }  // namespace autoccl
