@@ -107,6 +107,14 @@ TEST(NcclTuning, AgreesOnAThousandMixedCallsOfTwoHostsOfEight) {
   EXPECT_GT(tunedAnswers(trace), 0U) << ran.text;
 }
 
+TEST(NcclTuning, AgreesOnHostsWithUnequalNumbersOfRanks) {
+  const TraceFolder trace;
+  const Ran ran =
+      runJob("nccl_program -n 5 --hosts 2 --calls 400 --kinds ar --sizes 65536", preloaded(trace));
+  expectOneChoicePerCall(ran, trace);
+  EXPECT_GT(tunedAnswers(trace), 0U) << ran.text;
+}
+
 TEST(NcclTuning, RunsThePairsItForces) {
   const TraceFolder trace;
   const Ran ran =

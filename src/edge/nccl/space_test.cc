@@ -33,6 +33,14 @@ TEST(Pairs, NamesOfTheModelAndOfNcclAreOneTable) {
   EXPECT_EQ(tunerBytes(kFuncAllReduce, 100, elementBytes("ncclBfloat16"), 8), 200U);
 }
 
+TEST(Pairs, BytesAreCountedAsNcclCountsThemForEachCollective) {
+  const uint64_t element = elementBytes("ncclFloat32");
+  for (const int func : {kFuncBroadcast, kFuncReduce, kFuncAllReduce})
+    EXPECT_EQ(tunerBytes(func, 100, element, 8), 400U) << func;
+  for (const int func : {kFuncAllGather, kFuncReduceScatter})
+    EXPECT_EQ(tunerBytes(func, 100, element, 8), 3200U) << func;
+}
+
 TEST(Space, OffersExactlyThePairsOfTheCostTable) {
   const Space s = spaceOf(task(bitOf(kRingLL) | bitOf(kTreeSimple)), {.tunerVersion = 5}, {});
   ASSERT_EQ(s.subspaces.size(), 2U);

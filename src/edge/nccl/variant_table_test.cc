@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
 #include <sstream>
 
@@ -41,6 +42,19 @@ TEST(Variants, NoWordAsksForCopiesByTheCopyEngine) {
   for (const VariantRow& r : variantRows())
     for (const auto& [name, value] : r.variables)
       EXPECT_STRNE(name, "NCCL_P2P_USE_CUDA_MEMCPY") << toText(r.variant);
+}
+
+// Thread counts and buffers that do not divide the work have given wrong sums in silence.
+TEST(Variants, BuffersArePowersOfTwoAndThreadsAreNeverCounted) {
+  for (const VariantRow& r : variantRows())
+    for (const auto& [name, value] : r.variables) {
+      EXPECT_STRNE(name, "NCCL_NTHREADS");
+      EXPECT_STRNE(name, "NCCL_LL128_NTHREADS");
+      if (std::string_view(name) != "NCCL_BUFFSIZE") continue;
+      const uint64_t bytes = std::stoull(value);
+      EXPECT_EQ(std::to_string(bytes), value) << "plain decimal";
+      EXPECT_TRUE(std::has_single_bit(bytes) && bytes >= 256 << 10 && bytes <= 16 << 20) << value;
+    }
 }
 
 TEST(Variants, ACopyIsNeededWhereTheReleaseReadsOnce) {
