@@ -9,13 +9,16 @@
 //                    draw N truths that may be; measure the fastest config of each draw
 //            until the draws lie no further below the best than is worth a change, on average, or
 //            the calls are used up
+//   last     for the last quarter of the calls: measure the configs believed fastest, in turn
 //
 // A config is drawn as often as it is likely to be the best, so calls go where they can change the
 // answer: to subspaces that may still win, to neighbours along NC, NT and C, and to configs that a
 // lucky call has made look good. One ask() is a whole round over all subspaces, since a round costs
-// an agreement. Gains seen here only steer the search: what may be reported is decided by the tuner
-// on fresh samples. Sources: Thompson, Biometrika 25 (1933); Russo, Operations
-// Research 68 (2020), for the choice among many; Jamieson & Talwalkar, AISTATS 2016 (halving).
+// an agreement. Draws find the region; which of its configs is the best is told by more calls of
+// the few in question, so the last quarter of the calls goes to them. Gains seen here only steer
+// the search: what may be reported is decided by the tuner on fresh samples. Sources: Thompson,
+// Biometrika 25 (1933); Russo, Operations Research 68 (2020), for the choice among many; Jamieson &
+// Talwalkar, AISTATS 2016 (halving).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,6 +43,8 @@ constexpr size_t kTried = 20;         // of them, in a round; fewer towards the 
 constexpr double kWorthGoing = 0.25;  // of minGain: less to win on average ends the search
 constexpr double kRoundPerWorth = 4;  // trials of a round by what is to win, in units of that end
 constexpr size_t kFewTried = 8;
+constexpr double kLastShare = 0.25;  // of maxCalls, for the configs believed fastest
+constexpr size_t kFinalists = 10;
 
 /// Fractions of the three grids (NC, NT, C): a small design that tells the model's terms apart.
 constexpr std::array<std::array<double, kAxes>, kMostDesignPoints> kDesign{
@@ -172,8 +177,20 @@ class SubspaceRace : public Policy {
     for (const auto& d : drawn_) below += d.below / double(kDraws);
     const double enough = kWorthGoing * options_.minGain;
     if (below < enough) stage_ = Stage::kDone;
+    if (options_.maxCalls - used_ <= kLastShare * options_.maxCalls) return gatherFinalists();
     const double tried = std::min(double(kTried), kRoundPerWorth * below / enough);
     drawn_.resize(std::max(kFewTried, size_t(tried)));
+  }
+
+  /// The measured configs believed fastest.
+  void gatherFinalists() {
+    std::vector<std::pair<double, Config>> order;
+    for (const auto& [config, row] : beliefs_.ledger().rows())
+      if (row.samples > 0 && !row.failed) order.emplace_back(beliefs_.of(config).logUs, config);
+    const auto end = order.begin() + std::ptrdiff_t(std::min(kFinalists, order.size()));
+    std::partial_sort(order.begin(), end, order.end());
+    drawn_.clear();
+    for (auto at = order.begin(); at != end; ++at) drawn_.push_back({at->second, 0});
   }
 
   [[nodiscard]] std::vector<Config> depthRound() const {
