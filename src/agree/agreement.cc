@@ -275,6 +275,9 @@ CallGate::Ticket Agreement::take(const Task& task, const Config& fallback) noexc
 bool Agreement::resolve(CallGate::Ticket ticket, Config& config) noexcept {
   return impl_->table.resolve(ticket, config);
 }
+bool Agreement::resolve(CallGate::Ticket ticket, Config& config, TaskStage& stage) noexcept {
+  return impl_->table.resolve(ticket, config, stage);
+}
 void Agreement::abort() noexcept {
   impl_->table.end(Ended::kAborted);
 }

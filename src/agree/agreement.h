@@ -83,6 +83,7 @@ class Agreement {
   /// `config` comes in as the fallback and stays so where the table does not know the task (more
   /// than maxTasks; send/recv). False: broken, or aborted while waiting at a fence.
   bool resolve(CallGate::Ticket ticket, Config& config) noexcept;
+  bool resolve(CallGate::Ticket ticket, Config& config, TaskStage& stage) noexcept;
   /// Tasks that this rank has called so far, of those that the table has room for.
   [[nodiscard]] uint32_t tasksCalled() const noexcept;
   /// Ends every wait at a fence (abort, finalize, destroy).

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kEntryBytes = 8 + 12;
 constexpr size_t kTaskBytes = 8 + 4;
-constexpr size_t kSampleBytes = 8 + 8 + 12 + 8 + 8 + 1;
+constexpr size_t kSampleBytes = 8 + 8 + 12 + 8 + 8 + 1 + 1;
 
 void putConfig(ByteWriter& w, const Config& c) {
   w.put(c.algorithm);
@@ -97,6 +97,7 @@ struct BodyWriter {
       w.put(s.arrivedNs);
       w.put(s.finishedNs);
       w.put(static_cast<uint8_t>(s.failed != 0));
+      w.put(static_cast<uint8_t>(s.clock));
     }
   }
   void operator()(const Notice& m) {
@@ -190,6 +191,7 @@ Samples readSamples(ByteReader& r) {
     s.arrivedNs = r.get<int64_t>();
     s.finishedNs = r.get<int64_t>();
     s.failed = r.getBelow(2);
+    s.clock = static_cast<CallClock>(r.getBelow(kCallClocks));
     m.calls.push_back(s);
   }
   return m;

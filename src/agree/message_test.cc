@@ -22,7 +22,7 @@ std::vector<Message> oneOfEach() {
           Settled{7, true, true},
           Ask{7},
           Tell{7, Knowledge::kInDoubt},
-          Samples{70, {1, 9, 3, 71}, {{11, 70, testConfig(2), 5, 9, 1, 0}}},
+          Samples{70, {1, 9, 3, 71}, {{11, 70, testConfig(2), 5, 9, 1, CallClock::kStream}}},
           Notice{15, 3, true},
           Parcel{3, {1, 2, 250}}};
 }
@@ -78,7 +78,7 @@ TEST(Message, IsRefusedWhenAFieldIsOutOfItsRange) {
   EXPECT_FALSE(refused(many));
   many.calls.resize(kMaxSamples + 1);
   EXPECT_TRUE(refused(many)) << "more samples than a frame may hold";
-  EXPECT_FALSE(refused(Samples{0, {}, {{1, 1, kUntouched, 0, 0, 0, 0}}}));
+  EXPECT_FALSE(refused(Samples{0, {}, {{1, 1, kUntouched, 0, 0, 0, CallClock::kEngine}}}));
   EXPECT_FALSE(unpack(200, {})) << "unknown type";
 }
 

@@ -141,7 +141,8 @@ CallGate::Ticket TaskTable::take(const Task& task, const Config& fallback) noexc
 }
 
 // HOT
-bool TaskTable::resolve(CallGate::Ticket ticket, Config& config) noexcept {
+bool TaskTable::resolve(CallGate::Ticket ticket, Config& config, TaskStage& stage) noexcept {
+  stage = TaskStage::kUntried;
   if (ticket.slot == kNoSlot) return ended() != Ended::kBroken;
   Slot& s = slots_[ticket.slot];
   bool verdict = true;
@@ -151,6 +152,7 @@ bool TaskTable::resolve(CallGate::Ticket ticket, Config& config) noexcept {
     if (s.birth.load(std::memory_order_acquire) == Birth::kDone) config = s.fallback;
     if (const Schedule* schedule = s.schedule.load(std::memory_order_seq_cst)) {
       const auto& entries = schedule->entries;
+      stage = ticket.index < entries.back().fromCall ? TaskStage::kTrial : TaskStage::kServed;
       const auto after = std::upper_bound(
           entries.begin(), entries.end(), ticket.index,
           [](uint64_t index, const TableEntry& entry) { return index < entry.fromCall; });

@@ -55,7 +55,11 @@ class TaskTable final : public LocalCalls {
   CallGate::Ticket take(const Task& task, const Config& fallback) noexcept;
   /// The config of the ticket's call; `config` stays as it was where the table knows nothing of the
   /// task. False: the wait at a fence ended without a verdict, see ended().
-  bool resolve(CallGate::Ticket ticket, Config& config) noexcept;
+  bool resolve(CallGate::Ticket ticket, Config& config) noexcept {
+    TaskStage stage{};
+    return resolve(ticket, config, stage);
+  }
+  bool resolve(CallGate::Ticket ticket, Config& config, TaskStage& stage) noexcept;
   /// Tasks that this rank has called so far, of those that have a slot.
   [[nodiscard]] uint32_t tasksCalled() const noexcept {
     return firstCalls_.load(std::memory_order_acquire);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "model/call_sample.h"
 #include "model/config.h"
 #include "model/task.h"
 
@@ -20,6 +21,14 @@ struct CallRecord {
   int64_t finishedNs = 0;
   bool failed = false;
   bool untouched = false;  // asked is the engine's default
+  CallClock clock = CallClock::kEngine;
+};
+
+/// Where a task's table stands at one of its calls.
+enum class TaskStage : uint8_t {
+  kUntried,  // nothing has been changed yet
+  kTrial,    // trials are under way, or agreed for calls to come
+  kServed    // its last config is in force
 };
 
 /// Decides the config of each call. An engine without a tuner has no gate (nullptr) and runs its
@@ -56,6 +65,15 @@ class CallGate {
   /// against; `config` comes in as the fallback and stays so where the gate knows
   /// nothing of the task. False: the communicator is broken (a rank in doubt timed out) or aborted.
   virtual bool resolve(Ticket ticket, Config& config) noexcept = 0;
+  /// The same for an engine whose measuring costs: it need report only calls that somebody waits
+  /// for, which are those of trials and, while nothing is settled, of tasks that are untried.
+  virtual bool resolve(Ticket ticket, Config& config, TaskStage& stage) noexcept {
+    stage = TaskStage::kTrial;
+    return resolve(ticket, config);
+  }
+  /// Such an engine tells of every call as it is issued, until the tuner has settled: the sequence
+  /// says where a training step begins. In the order of issue.
+  virtual void issued(uint64_t /*taskKey*/) noexcept {}
   /// Says how the call went. Drops and counts when the ring is full.
   virtual void report(const CallRecord& record) noexcept = 0;
 };

@@ -117,6 +117,7 @@ std::string explain(const TaskRecord& t) {
                            (t.confirmSamples > 0
                                 ? " from " + std::to_string(t.confirmSamples) + " fresh samples"
                                 : " (not confirmed)"));
+  text += line("clock", clockText(t));
   text += line("decided by", t.decidedBy.empty() ? "-" : t.decidedBy);
   text += line("cost", amount(t.lostUs / 1000) + " ms on losing trials, " +
                            amount(t.savedUs / 1000) + " ms saved since");
@@ -165,6 +166,8 @@ Json explanationJson(const TaskRecord& t) {
   object.add("config", toText(t.config)).add("tuned_us", t.tunedUs);
   object.add("default_config", toText(t.defaultConfig)).add("default_us", t.defaultUs);
   object.add("gain", t.gain).add("gain_low", t.gainLow).add("gain_high", t.gainHigh);
+  object.add("clock", t.clock).add("kernel_default_us", t.kernelDefaultUs);
+  object.add("kernel_tuned_us", t.kernelTunedUs);
   return object.add("decided_by", t.decidedBy).add("candidates", std::move(list));
 }
 

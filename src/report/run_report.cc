@@ -133,6 +133,7 @@ std::string search(const RunRecord& r) {
     const std::string gain = gainText(t.gain, t.gainLow, t.gainHigh, t.confirmSamples > 0);
     std::string inside = page::facts({{"default", toText(t.defaultConfig)},
                                       {"in use", toText(t.config)},
+                                      {"clock", clockText(t)},
                                       {"decided by", t.decidedBy},
                                       {"spent on losing trials", amount(t.lostUs / 1000) + " ms"},
                                       {"saved since", amount(t.savedUs / 1000) + " ms"}});

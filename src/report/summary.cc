@@ -100,6 +100,17 @@ std::string stateText(const TaskRecord& t) {
          " calls seen";
 }
 
+std::string clockText(const TaskRecord& t) {
+  if (t.clock == "kernel") return "kernel time, the device's own stamps";
+  if (t.clock != "stream") return "the host's";
+  std::string text = "stream time, from ready to done";
+  if (t.kernelDefaultUs > 0)
+    text += "; kernel time beside it: " + figure(t.kernelDefaultUs) + " us for the default";
+  if (t.kernelTunedUs > 0 && t.config != t.defaultConfig)
+    text += ", " + figure(t.kernelTunedUs) + " us in use";
+  return text;
+}
+
 std::string gainText(double gain, double low, double high, bool confirmed) {
   if (!confirmed) return "-";
   if (low == high) return factor(gain);  // the default stays

@@ -20,6 +20,8 @@ inline constexpr size_t kSummaryTasks = 24;
 
 /// The task's state; of one in warm-up also what it waits for: "warm-up, 2 of 17 calls seen".
 [[nodiscard]] std::string stateText(const TaskRecord& task);
+/// By which clock the times of a task were taken, and what the other one showed.
+[[nodiscard]] std::string clockText(const TaskRecord& t);
 
 /// "1.45x (1.41-1.49)"; "1.00x" where the default stays; "-" where nothing was confirmed.
 [[nodiscard]] std::string gainText(double gain, double low, double high, bool confirmed);

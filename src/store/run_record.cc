@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kSchema = "autoccl-run/1";
 constexpr const char* kRunStates = "running|finished|failed";
+constexpr const char* kClocks = "host|kernel|stream";
 constexpr const char* kTaskStates = "warm-up|searching|confirming|converged|paused|off|quarantined";
 
 Json convergence(uint64_t call, uint64_t step, double seconds) {
@@ -34,7 +35,8 @@ Json writeTaskRecord(const TaskRecord& t) {
   object.add("gain", t.gain).add("gain_low", t.gainLow).add("gain_high", t.gainHigh);
   object.add("confirm_samples", t.confirmSamples);
   object.add("default_config", toText(t.defaultConfig)).add("config", toText(t.config));
-  object.add("decided_by", t.decidedBy);
+  object.add("clock", t.clock).add("kernel_default_us", t.kernelDefaultUs);
+  object.add("kernel_tuned_us", t.kernelTunedUs).add("decided_by", t.decidedBy);
   object.add("converged_at",
              convergence(t.convergedAtCall, t.convergedAtStep, t.convergedAtSecond));
   object.add("lost_us", t.lostUs).add("saved_us", t.savedUs);
@@ -126,6 +128,9 @@ TaskRecord readTaskRecord(const Json& json, const std::string& file) {
   t.confirmSamples = static_cast<int>(f.count("confirm_samples", INT32_MAX));
   t.defaultConfig = readConfig(f, "default_config");
   t.config = readConfig(f, "config");
+  t.clock = readWord(f, "clock", kClocks);
+  t.kernelDefaultUs = f.number("kernel_default_us");
+  t.kernelTunedUs = f.number("kernel_tuned_us");
   t.decidedBy = f.text("decided_by");
   readConvergence(f, file, t.convergedAtCall, t.convergedAtStep, t.convergedAtSecond);
   t.lostUs = f.number("lost_us", -1e300);

@@ -37,7 +37,10 @@ struct TaskRecord {
   double defaultSe = 0, tunedSe = 0;  // standard errors of those
   int confirmSamples = 0;
   double gain = 1, gainLow = 1, gainHigh = 1;  // default/tuned and its 95 % interval
-  std::string decidedBy;                       // a sentence: how the choice was made
+  std::string clock = "host";  // of all times here: "host", "kernel" (stamps of the device) or
+                               // "stream" (from ready to done on the stream that it was called on)
+  double kernelDefaultUs = 0, kernelTunedUs = 0;  // beside the stream's, 0: not seen
+  std::string decidedBy;                          // a sentence: how the choice was made
   uint64_t convergedAtCall = 0, convergedAtStep = 0;
   double convergedAtSecond = 0;
   double lostUs = 0;   // spent on losing trials, beyond the default's time

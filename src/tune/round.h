@@ -1,6 +1,7 @@
 // One published block of trials, and the samples that come back for it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -35,11 +36,15 @@ class Round {
   void put(const Sample& sample);
   /// A call outside the round has come.
   void passed(uint64_t callIndex);
+  /// What has not been told by now will not be.
+  void giveUp() { beyond_ = std::max(beyond_, kPatience); }
   [[nodiscard]] bool over() const;
   /// How many calls the latest call is beyond the end.
   [[nodiscard]] uint64_t beyond() const { return beyond_; }
   /// The trial of a call that it holds.
   [[nodiscard]] size_t trialOf(uint64_t callIndex) const;
+  /// Calls told.
+  [[nodiscard]] uint64_t told() const { return told_; }
   /// Calls that were never told.
   [[nodiscard]] uint64_t missing() const { return calls_ - told_; }
   /// First call of a trial; its usable samples' times; all samples in call order.

@@ -199,7 +199,7 @@ void TaskTuner::settleOn(const Confirmed& c, const StepTable& steps, int64_t now
     status_.convergedAtStep = steps.count();
     status_.convergedAtSecond = double(nowNs - start_.nowNs) / kNsPerSecond;
   }
-  recentUs_.clear();
+  recentUs_.assign(status_.tunedUs > 0 ? 1 : 0, status_.tunedUs);
   change_.reset();
   policy_.reset();
   if (c.choice != space_.fallback) drift_.begin(status_.calls, status_.gain);

@@ -11,7 +11,9 @@ namespace {
 
 constexpr size_t kDefaultSamples = 12;  // of the default, before a search begins
 constexpr size_t kRecent = 33;
-constexpr size_t kMostAround = 10;  // calls before a round that the policy hears of
+constexpr size_t kMostAround = 10;        // calls before a round that the policy hears of
+constexpr uint64_t kCallsUnderWay = 512;  // issued, and not measured yet
+constexpr int64_t kRoundPatienceNs = 2'000'000'000;
 constexpr size_t kMostTrialsPerPlan = 64;
 constexpr uint64_t kQuietCalls = 2000;  // after a change point; doubled each time
 constexpr int kMostReopened = 10;       // doublings
@@ -68,7 +70,7 @@ void TaskTuner::rollBack(const std::string& why) {
   status_.gain = status_.gainLow = status_.gainHigh = 1;
   status_.tunedUs = status_.defaultUs;
   status_.decidedBy = "rolled back to the default: " + why;
-  recentUs_.clear();
+  recentUs_.assign(status_.defaultUs > 0 ? 1 : 0, status_.defaultUs);
   reopen("; search re-opened");
 }
 
@@ -82,7 +84,8 @@ double TaskTuner::usOf(const TimedCall& c) const {
 }
 
 void TaskTuner::call(const TimedCall& c, Budget& budget, const StepTable& steps) {
-  ++status_.calls;
+  ++heardCalls_;
+  status_.calls = std::max(status_.calls, c.callIndex + 1);
   lastCallNs_ = std::max(lastCallNs_, c.atNs);
   const bool usable = !c.failed && c.us > 0;
   if (usable) budget.communicated(c.us);
@@ -103,6 +106,25 @@ void TaskTuner::call(const TimedCall& c, Budget& budget, const StepTable& steps)
     status_.breakEvenCall = c.callIndex;
     status_.breakEvenStep = steps.count();
   }
+}
+
+double TaskTuner::issued(uint64_t calls, int64_t nowNs, Budget& budget, const StepTable& steps) {
+  if (calls > status_.calls) lastCallNs_ = std::max(lastCallNs_, nowNs);
+  status_.calls = std::max(status_.calls, calls);
+  if (round_ && round_->begun() && calls > round_->fromCall() + round_->calls()) {
+    if (quietSinceNs_ == 0 || round_->told() != toldOfRound_) quietSinceNs_ = nowNs;
+    toldOfRound_ = round_->told();
+    if (nowNs - quietSinceNs_ > kRoundPatienceNs) round_->giveUp();
+    if (round_->over()) finishRound(budget, steps, nowNs);
+  }
+  const uint64_t accounted = heardCalls_ + unheardCalls_ + kCallsUnderWay;
+  if (calls <= accounted) return 0;
+  const uint64_t unheard = calls - accounted;
+  unheardCalls_ += unheard;
+  const double us = double(unheard) * median(recentUs_);
+  budget.communicated(us);
+  if (status_.config != space_.fallback) status_.savedUs += us * (status_.gain - 1);
+  return us;
 }
 
 void TaskTuner::trial(const TimedCall& c, double us) {
@@ -271,6 +293,7 @@ std::optional<TablePlan> TaskTuner::propose(Allowance& left, const StepTable& st
 std::optional<TablePlan> TaskTuner::publish(std::vector<Trial> trials) {
   TablePlan plan;
   plan.taskKey = status_.taskKey;
+  quietSinceNs_ = 0;
   uint64_t offset = 0;
   for (const Trial& t : trials) {
     if (plan.entries.empty() || plan.entries.back().config != t.config)
@@ -279,6 +302,7 @@ std::optional<TablePlan> TaskTuner::publish(std::vector<Trial> trials) {
   }
   if (plan.entries.empty() || plan.entries.back().config != status_.config)
     plan.entries.push_back({offset, status_.config});
+  plan.calls = offset;
   round_.emplace(std::move(trials));
   stepCalls_ = {};
   return plan;

@@ -39,6 +39,9 @@ class TaskTuner {
 
   /// One call was measured. `steps` so far: for break-even and convergence.
   void call(const TimedCall& c, Budget& budget, const StepTable& steps);
+  /// So many calls have been issued. Microseconds of those among them that nobody measured, by the
+  /// median of the measured ones.
+  double issued(uint64_t calls, int64_t nowNs, Budget& budget, const StepTable& steps);
   /// What trials may cost by prediction. Every task takes its share away.
   struct Allowance {
     double budgetUs = 0;                                      // the bucket's credit
@@ -139,6 +142,9 @@ class TaskTuner {
   std::optional<Confirmed> pendingSteps_;  // accepted by time, waiting for the steps' word
   DriftWatch drift_;
   ChangePoint change_;
+  uint64_t heardCalls_ = 0, unheardCalls_ = 0;  // told, and accounted for without
+  uint64_t toldOfRound_ = 0;                    // when last looked at by issued
+  int64_t quietSinceNs_ = 0;  // no sample of the round since; 0: its calls are not over
   int64_t lastCallNs_ = 0;
   double dearestRatio_ = 1.5;    // of a config's first call to the incumbent
   int firstCalls_ = 0;           // of configs that had never run

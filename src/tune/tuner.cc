@@ -79,6 +79,12 @@ class Tuner::Impl {
     writeJournal();
   }
 
+  void issued(uint64_t taskKey, uint64_t calls, int64_t nowNs) {
+    const auto at = byKey_.find(taskKey);
+    if (at == byKey_.end()) return;
+    communicationUs_ += at->second->issued(calls, nowNs, budget_, steps_);
+  }
+
   void stepEnded(double ms, int64_t nowNs) {
     latestNs_ = std::max(latestNs_, nowNs);
     if (ms > 0) steps_.ended(ms, nowNs);
@@ -227,6 +233,9 @@ void Tuner::seen(const Task& task, const Config* known, int64_t nowNs) {
 }
 void Tuner::tell(const std::vector<TimedCall>& calls) {
   impl_->tell(calls);
+}
+void Tuner::issued(uint64_t taskKey, uint64_t calls, int64_t nowNs) {
+  impl_->issued(taskKey, calls, nowNs);
 }
 void Tuner::stepEnded(double ms, int64_t nowNs) {
   impl_->stepEnded(ms, nowNs);

@@ -50,6 +50,7 @@ struct TablePlan {
   };
   uint64_t taskKey = 0;
   std::vector<Entry> entries;  // ascending, first offset 0, never empty
+  uint64_t calls = 0;          // of trials, from offset 0 on; 0: a change without trials
 };
 
 /// Life of a task: warm-up, searching, confirming, converged (served; drift checked in paired
@@ -69,6 +70,10 @@ class Tuner {
   /// trusted.
   void seen(const Task& task, const Config* known, int64_t nowNs);
   void tell(const std::vector<TimedCall>& calls);
+  /// So many calls of the task have been issued, measured or not: an engine need measure none but
+  /// those of trials and of a task's first calls. Samples of a round that are missing long after
+  /// its last call was issued are taken for lost.
+  void issued(uint64_t taskKey, uint64_t calls, int64_t nowNs);
   /// Objective `step`: a training step ended.
   void stepEnded(double ms, int64_t nowNs);
   [[nodiscard]] std::vector<TablePlan> nextPlans(int64_t nowNs);

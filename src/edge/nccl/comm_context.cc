@@ -13,9 +13,14 @@
 namespace autoccl::nccl {
 namespace {
 
-constexpr uint64_t kAfterChange = 128;     // calls sampled after a config has changed
-constexpr uint64_t kWindow = 256;          // of a settled task's calls, that many are sampled …
+constexpr uint64_t kWindow = 64;           // of a settled task's calls, that many are measured …
 constexpr uint64_t kWindowPeriod = 16384;  // … out of these, the same ones on all ranks
+constexpr uint8_t kPortrait = 24;          // calls stamped of what a task on streams has settled on
+constexpr uint64_t kForgotten = 8192;      // calls after which nobody waits for a task any more
+
+bool inWindow(uint64_t callIndex) noexcept {
+  return callIndex % kWindowPeriod >= kWindowPeriod - kWindow;
+}
 
 uint64_t packedChunk(Pair pair, uint32_t chunk) noexcept {
   return uint64_t{chunk} << 8 | static_cast<uint64_t>(pair.algo * kProtos + pair.proto + 1);
@@ -55,7 +60,8 @@ void CommContext::close() noexcept {
       if (place.load() == this) place.store(nullptr);
   setGate(nullptr);
   session_.reset();
-  setWants(false);
+  setStamps(false);
+  if (std::exchange(listens_, false)) sampling_.unlisten();
 }
 
 void CommContext::setGate(CallGate* gate) noexcept {
@@ -78,7 +84,13 @@ void CommContext::open(const CallNote& note) noexcept {
   why_.store(opened.why, std::memory_order_relaxed);
   if (opened.session == nullptr) return;
   session_.reset(opened.session);
-  setWants(true);
+  setStamps(true);
+  if (KnownCommunicator* known = known_.load()) {
+    known->wantsTimes.store(true);
+  } else if (hearsOfCapture()) {
+    listens_ = true;
+    sampling_.listen();
+  }
 }
 
 // HOT
@@ -90,6 +102,7 @@ Answer CommContext::decide(const Question& q) noexcept {
     return {};
   noteChunk(q.func, {}, 0);
   if (note.decided || isVariant()) return answerDecided(q, note);
+  const bool stamped = stampsOn_.load(std::memory_order_relaxed);  // when the program called
   if (!opened_) [[unlikely]]
     open(note);
   const Inside inside(*this);
@@ -101,18 +114,19 @@ Answer CommContext::decide(const Question& q) noexcept {
   const PairSet kind = q.possible | (note.switchable ? kSwitchable : 0);
   const Task task = book_.taskOf(*collective, q.nBytes, kind);
   const uint64_t key = keyOf(task);
-  book_.meet(key, q.costs);
+  TaskMeasuring* const measuring = book_.meet(key, q.costs);
   CallGate::Ticket ticket = gate->take(task, kUntouched);
-  ticket.calm = note.capturing || (tellsOfCapture(origin_.profilerVersion) &&
-                                   capturing_.load(std::memory_order_relaxed));
+  gate->issued(key);
+  ticket.calm = note.capturing || (hearsOfCapture() && capturing_.load(std::memory_order_relaxed));
   Config config = kUntouched;
-  if (!gate->resolve(ticket, config)) [[unlikely]]
+  TaskStage stage{};
+  if (!gate->resolve(ticket, config, stage)) [[unlikely]]
     return broken();
+  watch(measuring, {ticket.index, config, stage});
   remember(task, ticket, config);
   // A captured call runs when its graph does, unseen; its event belongs to no decision.
-  if (wants_.load(std::memory_order_relaxed) && !ticket.calm)
-    stamps_.decided({key, ticket.index, config, q.func, q.nBytes});
-  watch(key, ticket.index, config);
+  if (stamped && !ticket.calm)
+    stamps_.decided({key, ticket.index, config, q.func, q.nBytes, note.timed && note.measure});
   const auto pair = pairOf(config);
   if (!pair) {
     countUntouched("NCCL's own choice is in force");
@@ -134,26 +148,46 @@ Answer CommContext::broken() noexcept {
   return {Answer::Kind::kFail, {}, 0};
 }
 
-// HOT. The mask is read when the program calls, before the tuner is asked: what is switched on here
-// is in force from the next call on.
-void CommContext::watch(uint64_t taskKey, uint64_t callIndex, const Config& config) noexcept {
+// HOT. Which calls are measured, and how: trials, and those of young tasks, which nothing has been
+// tried for; on their stream where the interposer times them there, by stamps elsewhere. Young
+// tasks get both, so that the leader knows which it will be. The mask is read when the program
+// calls, before the tuner is asked: what is switched on here is in force from the next call on.
+void CommContext::watch(TaskMeasuring* task, const Decided& call) noexcept {
   ++calls_;
-  if (book_.changed(taskKey, config)) sampleUntil_ = calls_ + kAfterChange;
+  CallNote& note = callNote;
+  note.measure = note.measureNext = false;
+  if (task == nullptr) return;
   const bool settled = session_ != nullptr && session_->settled();
-  const bool window = (callIndex + 1) % kWindowPeriod < kWindow;
-  const bool wants = !settled || calls_ < sampleUntil_ || window;
-  if (wants != wants_.load(std::memory_order_relaxed)) setWants(wants);
+  const bool young = call.stage == TaskStage::kUntried && !settled;
+  const bool always = young || call.stage == TaskStage::kTrial;
+  if (young && note.timed) task->onStream = true;
+  note.measure = always || inWindow(call.index);
+  note.measureNext = young || (task->onStream && (always || inWindow(call.index + 1)));
+  const bool stamps = young || (note.measure && !task->onStream) || portrays(*task, call, settled);
+  if (stamps) stampedAt_ = calls_;
+  if (std::exchange(task->wantsStamps, stamps) != stamps) wantingTasks_ += stamps ? 1 : -1;
+  setStamps(wantingTasks_ > 0 && calls_ - stampedAt_ < kForgotten);
 }
 
-void CommContext::setWants(bool wants) noexcept {
-  if (wants_.exchange(wants) == wants) return;
-  forEachVariant([wants](CommContext& variant) {
-    variant.wants_.store(wants);
+/// Once, when everything has settled, for the kernel's time beside the stream's.
+bool CommContext::portrays(TaskMeasuring& task, const Decided& call, bool settled) noexcept {
+  if (!settled || !task.onStream || call.stage != TaskStage::kServed) return false;
+  if (task.settledOn != call.config) {
+    task.settledOn = call.config;
+    task.portrayed = 0;
+  }
+  if (task.portrayed >= kPortrait) return false;
+  ++task.portrayed;
+  return true;
+}
+
+void CommContext::setStamps(bool on) noexcept {
+  if (stampsOn_.load(std::memory_order_relaxed) == on || stampsOn_.exchange(on) == on) return;
+  forEachVariant([on](CommContext& variant) {
+    variant.stampsOn_.store(on);
     variant.stamps_.restart();
   });
-  if (KnownCommunicator* known = known_.load())
-    known->wantsTimes.store(wants && !hasStamps(origin_.profilerVersion));
-  if (wants) {
+  if (on) {
     stamps_.restart();
     sampling_.want();
   } else {
@@ -179,7 +213,7 @@ void CommContext::chunk(int func, Pair pair, size_t* bytes) const noexcept {
 
 // HOT
 void* CommContext::collStarted(const CollEvent& e) noexcept {
-  if (e.func < 0 || !wants_.load(std::memory_order_relaxed)) return nullptr;
+  if (e.func < 0 || !stampsOn_.load(std::memory_order_relaxed)) return nullptr;
   return stamps_.collStarted(e.func, tunerBytes(e.func, e.count, e.element, origin_.nRanks),
                              e.channels, e.ran);
 }
@@ -208,6 +242,7 @@ void CommContext::stamped(const StampedCall& s) noexcept {
   if (!r.untouched && s.ran != pairOf(r.asked)) r.inEffect = s.ran ? configOf(*s.ran) : kUntouched;
   r.arrivedNs = static_cast<int64_t>(s.startTimer) + offset;
   r.finishedNs = stop + offset;
+  r.clock = s.call.onStream ? CallClock::kBesideStream : CallClock::kEngine;
   if (r.untouched && s.ran) book_.noteOwnChoice(r.taskKey, {*s.ran, s.channels});
   const Inside inside(*this);
   if (inside.gate() != nullptr) inside.gate()->report(r);
@@ -221,6 +256,7 @@ void CommContext::timed(const StreamTime& t) noexcept {
   r.untouched = t.asked == kUntouched;
   r.arrivedNs = t.finishedNs - t.durationNs;
   r.finishedNs = t.finishedNs;
+  r.clock = CallClock::kStream;
   const Inside inside(*this);
   if (inside.gate() != nullptr && t.durationNs > 0) inside.gate()->report(r);
 }

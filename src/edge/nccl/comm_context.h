@@ -121,8 +121,18 @@ class CommContext {
  private:
   class Inside;
   void stamped(const StampedCall& call) noexcept;
-  void watch(uint64_t taskKey, uint64_t callIndex, const Config& config) noexcept;
-  void setWants(bool wants) noexcept;
+  struct Decided {  // a call, when its config is known
+    uint64_t index = 0;
+    Config config;
+    TaskStage stage{};
+  };
+  void watch(TaskMeasuring* task, const Decided& call) noexcept;
+  [[nodiscard]] bool portrays(TaskMeasuring& task, const Decided& call, bool settled) noexcept;
+  void setStamps(bool on) noexcept;
+  /// Only the profiler's API events tell of graph capture.
+  [[nodiscard]] bool hearsOfCapture() const noexcept {
+    return origin_.known == nullptr && tellsOfCapture(origin_.profilerVersion);
+  }
   void noteChunk(int func, Pair pair, uint32_t chunk) noexcept;
   void open(const CallNote& note) noexcept;
   [[nodiscard]] Answer broken() noexcept;
@@ -153,9 +163,11 @@ class CommContext {
   std::atomic<int64_t> clockOffset_{0};                 // host minus GPU, ns; 0: not known yet
   std::array<std::atomic<uint64_t>, kFuncs> chunks_{};  // by function: pair and chunk
   uint64_t calls_ = 0;
-  uint64_t sampleUntil_ = 0;  // of calls_
-  bool opened_ = false;       // or tried to
-  std::atomic<bool> wants_{false};
+  uint64_t stampedAt_ = 0;  // of calls_: the last one whose task wanted stamps
+  int wantingTasks_ = 0;    // stamps, each since its last call
+  bool opened_ = false;     // or tried to
+  bool listens_ = false;    // for API events
+  std::atomic<bool> stampsOn_{false};
   std::atomic<VariantSet> offered_{0};
   std::array<std::atomic<CommContext*>, kVariants> variants_{};
   std::atomic<CommContext*> base_{nullptr};  // of a variant: the user's communicator's

@@ -173,11 +173,82 @@ TEST_F(Decide, AnotherPairThanAskedIsReportedAsWhatRan) {
 }
 
 TEST_F(Decide, TheMaskFollowsWhatIsWanted) {
-  EXPECT_EQ(mask, kEventCollApi);
+  EXPECT_EQ(mask, 0);
   (void)ask();
-  EXPECT_EQ(mask, kEventCollApi | kEventColl | kEventKernelCh);
+  EXPECT_EQ(mask, kEventColl | kEventKernelCh);
+  gate.stage = TaskStage::kServed;
+  (void)ask();
+  EXPECT_EQ(mask, 0) << "the trials are over";
+  gate.stage = TaskStage::kTrial;
+  (void)ask();
+  EXPECT_EQ(mask, kEventColl | kEventKernelCh) << "a check of the default begins";
   context.close();
-  EXPECT_EQ(mask, kEventCollApi);
+  EXPECT_EQ(mask, 0);
+}
+
+TEST_F(Decide, StampsStayOnUntilTheLastTaskHasHadEnough) {
+  (void)ask(4096);
+  (void)ask(8192);
+  gate.stage = TaskStage::kServed;
+  (void)ask(4096);
+  EXPECT_EQ(mask, kEventColl | kEventKernelCh);
+  (void)ask(8192);
+  EXPECT_EQ(mask, 0);
+}
+
+TEST_F(Decide, ATaskThatIsNeverCalledAgainDoesNotKeepStampsOn) {
+  (void)ask(4096);
+  gate.stage = TaskStage::kServed;
+  for (int i = 0; i < 8192; ++i) (void)ask(8192);
+  EXPECT_EQ(mask, 0);
+}
+
+TEST_F(Decide, ACallThatIsTimedOnItsStreamNeedsStampsOnlyWhileItsTaskIsYoung) {
+  callNote = {};
+  callNote.timed = true;
+  gate.stage = TaskStage::kUntried;
+  (void)ask();
+  EXPECT_EQ(mask, kEventColl | kEventKernelCh);
+  EXPECT_TRUE(callNote.measure && callNote.measureNext);
+  gate.stage = TaskStage::kTrial;
+  (void)ask();
+  EXPECT_EQ(mask, 0);
+  EXPECT_TRUE(callNote.measure && callNote.measureNext);
+  callNote = {};
+}
+
+TEST_F(Decide, CallsOfASettledTaskAreMeasuredInRareWindowsAlone) {
+  callNote = {};
+  callNote.timed = true;
+  gate.stage = TaskStage::kUntried;
+  (void)ask();
+  gate.stage = TaskStage::kServed;
+  int measured = 0, announced = 0;
+  for (int i = 1; i < 32768; ++i) {
+    (void)ask();
+    measured += callNote.measure;
+    announced += callNote.measureNext;
+    EXPECT_EQ(mask, 0);
+  }
+  callNote = {};
+  EXPECT_EQ(measured, 2 * 64);
+  EXPECT_EQ(announced, measured) << "each by the call before it";
+}
+
+TEST_F(Decide, ATimeOnTheStreamAndAStampSayWhichClockTheyAreOf) {
+  callNote = {};
+  (void)ask();  // switches stamps on
+  callNote.timed = true;
+  gate.answer = configOf(kTreeLL);
+  (void)ask();
+  void* coll = context.collStarted({kFuncAllReduce, 1024, 4, 1, kTreeLL});
+  CommContext::stopped(StampJoin::channelStarted(coll, 10), 20);
+  context.timed({callNote.taskKey, callNote.callIndex, callNote.asked, 30, 1000});
+  callNote = {};
+  const auto records = gate.records();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].clock, CallClock::kBesideStream);
+  EXPECT_EQ(records[1].clock, CallClock::kStream);
 }
 
 TEST_F(Decide, NcclsOwnChoiceIsLearnedFromUntouchedCalls) {
@@ -236,6 +307,20 @@ TEST(Sampling, OneCommunicatorThatWantsEventsIsEnough) {
   none.attach(&old, 3);
   none.want();
   EXPECT_EQ(old, 0);
+}
+
+TEST(Sampling, ApiEventsComeWhileSomebodyListens) {
+  Sampling sampling;
+  int mask = 99;
+  sampling.attach(&mask, 5);
+  EXPECT_EQ(mask, 0);
+  sampling.listen();
+  EXPECT_EQ(mask, kEventCollApi);
+  sampling.want();
+  EXPECT_EQ(mask, kEventCollApi | kEventColl | kEventKernelCh);
+  sampling.unwant();
+  sampling.unlisten();
+  EXPECT_EQ(mask, 0);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ void CommContext::remember(const Task& task, const CallGate::Ticket& ticket,
 void CommContext::attach(Variant variant, CommContext& itsContext) noexcept {
   itsContext.base_.store(this);
   variants_[static_cast<size_t>(variant)].store(&itsContext);
-  itsContext.wants_.store(wants_.load());
+  itsContext.stampsOn_.store(stampsOn_.load());
   itsContext.setGate(gate_.load());
 }
 
@@ -30,13 +30,17 @@ bool CommContext::decideAhead(const Task& task) noexcept {
   const Inside inside(*this);
   CallGate* gate = inside.gate();
   if (gate == nullptr || ended_.load(std::memory_order_relaxed)) return true;
+  const uint64_t key = keyOf(task);
+  TaskMeasuring* const measuring = book_.meet(key, nullptr);
   const CallGate::Ticket ticket = gate->take(task, kUntouched);
+  gate->issued(key);
   Config config = kUntouched;
-  if (!gate->resolve(ticket, config)) [[unlikely]]
+  TaskStage stage{};
+  if (!gate->resolve(ticket, config, stage)) [[unlikely]]
     return broken().kind != Answer::Kind::kFail;
+  watch(measuring, {ticket.index, config, stage});
   remember(task, ticket, config);
   note.decided = true;
-  watch(note.taskKey, ticket.index, config);
   if (origin_.variantsOnly) {
     if (config.extra != 0)
       countTuned();
@@ -49,8 +53,9 @@ bool CommContext::decideAhead(const Task& task) noexcept {
 // HOT. NCCL may ask more than once for one call; the answer stays the same.
 Answer CommContext::answerDecided(const Question& q, const CallNote& note) noexcept {
   if (!note.decided) return {};
-  if (wants_.load(std::memory_order_relaxed))
-    stamps_.decided({note.taskKey, note.callIndex, note.asked, q.func, q.nBytes});
+  if (stampsOn_.load(std::memory_order_relaxed))
+    stamps_.decided(
+        {note.taskKey, note.callIndex, note.asked, q.func, q.nBytes, note.timed && note.measure});
   const auto pair = pairOf(note.asked);
   if (!pair || !holds(q.possible, *pair)) {
     countUntouched("NCCL's own choice is in force");

@@ -28,7 +28,7 @@ struct KnownCommunicator {
   int device = -1;     // of the context that was current; -1: not known
   bool isVariant = false;               // made by us beside a communicator of the program's
   std::atomic<void*> context{nullptr};  // the plugin's own, bound at its first call
-  std::atomic<bool> wantsTimes{false};  // plugin: time calls on their stream, for want of stamps
+  std::atomic<bool> wantsTimes{false};  // plugin: it is tuned, so calls are timed on their stream
   std::atomic<bool> broken{false};      // plugin: a rank in doubt timed out (design, 5.4)
 };
 
@@ -40,11 +40,14 @@ struct CallNote {
   KnownCommunicator* initialising = nullptr;  // this call makes it
   bool simulating = false;  // ncclGroupSimulateEnd: nothing will run, nothing may be counted
   bool capturing = false;   // the stream is being captured into a graph
+  bool timed = false;       // it is being timed on its stream
   bool switchable = false;  // the interposer can run it on a variant: its task is one of those
   bool decided = false;     // and has: the lower half says what, nothing is left to count
 
-  uint32_t decisions = 0;  // calls that the tuner counted in it
-  uint64_t taskKey = 0;    // of the last of them
+  uint32_t decisions = 0;    // calls that the tuner counted in it
+  bool measure = false;      // the time of the last of them is wanted
+  bool measureNext = false;  // and of its task's next call
+  uint64_t taskKey = 0;      // of the last of them
   uint64_t callIndex = 0;
   Config asked;
   Task task;  // of the last of them, where it is switchable

@@ -65,7 +65,7 @@ class OldRank {
     const Pair pair = ask(bytes);
     const CallNote note = callNote;
     callNote = {};
-    if (note.decisions == 1 && known_.wantsTimes) {
+    if (note.decisions == 1 && note.measure && known_.wantsTimes) {
       const int64_t took = pair.algo == kAlgoTree ? 20000 : 50000;
       pluginSide.load()->reportStreamTime(
           known_, {note.taskKey, note.callIndex, note.asked, took, nowNs()});

@@ -126,6 +126,7 @@ TuningSession::Seat seatOf(const Origin& o, const Meeting& meeting, CommContext&
   seat.capabilities = capabilitiesOf(o);
   seat.link = TuningSession::Tcp{candidatesAt(meeting.addresses, meeting.rendezvous)};
   seat.joinRule = JoinRule::kOwnDurations;
+  seat.measuring = Measuring::kTrials;
   seat.setGate = [&context](CallGate* gate) { context.setGate(gate); };
   seat.spaceFor = [&context](const Task& task) { return context.spaceOf(task); };
   seat.canRun = [&context](const Config& config) { return context.canRun(config); };

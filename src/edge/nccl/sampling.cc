@@ -4,7 +4,7 @@ namespace autoccl::nccl {
 namespace {
 
 constexpr int kSampled = kEventColl | kEventKernelCh;
-constexpr int kIdleWithCollApi = kEventCollApi;
+constexpr int kHeard = kEventCollApi;
 
 }  // namespace
 
@@ -14,7 +14,6 @@ void Sampling::attach(int* mask, int profilerVersion) noexcept {
     __atomic_store_n(mask, 0, __ATOMIC_RELAXED);  // no GPU stamps: events would tell nothing
     return;
   }
-  idle_.store(tellsOfCapture(profilerVersion) ? kIdleWithCollApi : 0);
   for (auto& place : masks_) {
     int* other = nullptr;
     if (place.compare_exchange_strong(other, mask) || other == mask) break;
@@ -22,15 +21,17 @@ void Sampling::attach(int* mask, int profilerVersion) noexcept {
   apply();
 }
 
-// Two threads that cross store different words for a moment; whoever comes last reads the counter
+// Two threads that cross store different words for a moment; whoever comes last reads the counters
 // last, so the word that stays is right.
 void Sampling::applyTo(int* mask) noexcept {
-  int wanting = 0;
+  const auto wanted = [this] {
+    return (wanting_.load() > 0 ? kSampled : 0) | (listening_.load() > 0 ? kHeard : 0);
+  };
+  int word = 0;
   do {
-    wanting = wanting_.load();
-    const int idle = idle_.load(std::memory_order_relaxed);
-    __atomic_store_n(mask, wanting > 0 ? idle | kSampled : idle, __ATOMIC_SEQ_CST);
-  } while ((wanting > 0) != (wanting_.load() > 0));
+    word = wanted();
+    __atomic_store_n(mask, word, __ATOMIC_SEQ_CST);
+  } while (word != wanted());
 }
 
 void Sampling::apply() noexcept {
@@ -47,6 +48,14 @@ void Sampling::want() noexcept {
 
 void Sampling::unwant() noexcept {
   if (wanting_.fetch_sub(1) == 1) apply();
+}
+
+void Sampling::listen() noexcept {
+  if (listening_.fetch_add(1) == 0) apply();
+}
+
+void Sampling::unlisten() noexcept {
+  if (listening_.fetch_sub(1) == 1) apply();
 }
 
 }  // namespace autoccl::nccl

@@ -22,8 +22,8 @@ namespace autoccl::nccl {
 
 /// Events cost: pinned writes per channel, a polling thread, host nodes in graphs. So the mask is
 /// raised while some communicator needs samples, and lowered when none does; NCCL reads it again
-/// for every call. kEventCollApi stays where that is how graph capture is known (tellsOfCapture),
-/// which all ranks must know alike.
+/// for every call. kEventCollApi stays while some communicator listens: where that is the only way
+/// to know of graph capture, which all ranks must know alike.
 /// HOT, any thread: one counter, one store.
 class Sampling {
  public:
@@ -32,6 +32,8 @@ class Sampling {
   void attach(int* mask, int profilerVersion) noexcept;
   void want() noexcept;
   void unwant() noexcept;
+  void listen() noexcept;
+  void unlisten() noexcept;
   [[nodiscard]] bool attached() const noexcept {
     return masks_[0].load(std::memory_order_acquire) != nullptr;
   }
@@ -43,8 +45,8 @@ class Sampling {
   void applyTo(int* mask) noexcept;
 
   std::array<std::atomic<int*>, kMasks> masks_{};  // filled from the front
-  std::atomic<int> idle_{0};
   std::atomic<int> wanting_{0};
+  std::atomic<int> listening_{0};
 };
 
 }  // namespace autoccl::nccl

@@ -18,7 +18,8 @@ struct DecidedCall {
   uint64_t callIndex = 0;
   Config asked;
   int func = -1;
-  uint64_t bytes = 0;  // as NCCL told the tuner; the sum, where NCCL has joined several calls
+  uint64_t bytes = 0;     // as NCCL told the tuner; the sum, where NCCL has joined several calls
+  bool onStream = false;  // it is timed on its stream as well
 };
 
 /// The same, run. Timers are the GPU's, in ns, comparable on that GPU alone.

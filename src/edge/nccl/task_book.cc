@@ -36,11 +36,11 @@ TaskBook::Place* TaskBook::find(uint64_t key) const noexcept {
 }
 
 // HOT but for the first call of a task
-void TaskBook::meet(uint64_t taskKey, const CostTable* costs) noexcept {
-  if (find(taskKey) != nullptr) return;
+TaskMeasuring* TaskBook::meet(uint64_t taskKey, const CostTable* costs) noexcept {
+  if (Place* known = find(taskKey)) return &known->measuring;
   if (used_.fetch_add(1, std::memory_order_relaxed) >= kMostTasks) {
     used_.store(kMostTasks, std::memory_order_relaxed);
-    return;
+    return nullptr;
   }
   for (auto i = static_cast<uint32_t>(taskKey) % kPlaces;; i = (i + 1) % kPlaces) {
     uint64_t found = 0;
@@ -50,16 +50,8 @@ void TaskBook::meet(uint64_t taskKey, const CostTable* costs) noexcept {
     for (int n = 0; costs != nullptr && n < kAlgos * kProtos; ++n)
       places_[i].costs[static_cast<size_t>(n)] = costs->us({n / kProtos, n % kProtos});
     places_[i].written.store(true, std::memory_order_release);
-    return;
+    return &places_[i].measuring;
   }
-}
-
-// HOT
-bool TaskBook::changed(uint64_t taskKey, const Config& config) noexcept {
-  Place* place = find(taskKey);
-  if (place == nullptr || place->last == config) return false;
-  place->last = config;
-  return true;
 }
 
 void TaskBook::noteOwnChoice(uint64_t taskKey, OwnChoice choice) noexcept {

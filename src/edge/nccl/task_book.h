@@ -23,8 +23,16 @@ struct OwnChoice {
   int channels = 0;
 };
 
-/// Names a call's task and keeps the first cost table seen for it, in a fixed table of 512 tasks;
-/// later ones have no costs.
+/// How a task is measured; the issuing thread's.
+struct TaskMeasuring {
+  bool onStream = false;          // its calls were timed on their stream when it was young
+  bool wantsStamps = false;       // since its last call
+  uint8_t portrayed = 0;          // calls stamped of the config that has settled …
+  Config settledOn = kUntouched;  // … which is this one
+};
+
+/// Names a call's task and keeps the first cost table seen for it, in a fixed table of as many
+/// tasks as can be tuned; later ones have no costs and are not measured.
 /// Task names are a function of the sequence of calls alone, so equal on all ranks: sizes are exact
 /// for powers of two and for the first 64 others, then classes of a quarter octave; the set of
 /// pairs is the variant, so calls of one size that NCCL can run in different ways (by element type
@@ -36,10 +44,8 @@ class TaskBook {
   explicit TaskBook(int nRanks);
 
   [[nodiscard]] Task taskOf(Collective collective, uint64_t nBytes, PairSet possible) noexcept;
-  /// `costs`: null where this version of the interface shows none.
-  void meet(uint64_t taskKey, const CostTable* costs) noexcept;
-  /// Whether the task's config is another one than at its last call.
-  [[nodiscard]] bool changed(uint64_t taskKey, const Config& config) noexcept;
+  /// `costs`: null where this version of the interface shows none. Null when the table is full.
+  TaskMeasuring* meet(uint64_t taskKey, const CostTable* costs) noexcept;
   void noteOwnChoice(uint64_t taskKey, OwnChoice choice) noexcept;
 
   [[nodiscard]] std::optional<PairCosts> costsOf(uint64_t taskKey) const noexcept;
@@ -50,8 +56,8 @@ class TaskBook {
   }
 
  private:
-  static constexpr uint32_t kPlaces = 1024;  // at most half full
-  static constexpr uint32_t kMostTasks = 512;
+  static constexpr uint32_t kPlaces = 2048;  // at most half full
+  static constexpr uint32_t kMostTasks = 1024;
   static constexpr size_t kExactSizes = 64;
 
   struct Place {
@@ -60,7 +66,7 @@ class TaskBook {
     std::atomic<uint32_t> own{0};  // 0: not seen; else channels << 8 | pair + 1
     bool hasCosts = false;
     PairCosts costs{};
-    Config last = kUntouched;  // the issuing thread's
+    TaskMeasuring measuring;
   };
   [[nodiscard]] Place* find(uint64_t key) const noexcept;
 

@@ -27,7 +27,7 @@ Task TaskCounts::Row::task() const noexcept {
   return task;
 }
 
-void TaskCounts::count(const Task& task) noexcept {
+std::atomic<bool>* TaskCounts::count(const Task& task) noexcept {
   constexpr size_t kProbes = 16;
   const uint64_t key = keyOf(task);
   for (size_t i = 0; i < kProbes; ++i) {
@@ -39,14 +39,16 @@ void TaskCounts::count(const Task& task) noexcept {
     }
     if (found != key) continue;
     row.calls.fetch_add(1, std::memory_order_release);
-    return;
+    return &row.timed;
   }
   others_.fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
 }
 
 void TaskCounts::clear() noexcept {
   for (Row& row : rows_) {
     row.calls.store(0);
+    row.timed.store(true);
     row.key.store(0);
   }
   others_.store(0);

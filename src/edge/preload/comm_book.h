@@ -23,7 +23,9 @@ class TaskCounts {
  public:
   static constexpr size_t kTasks = 128;
 
-  void count(const Task& task) noexcept;
+  /// Whether the task's next call is to be timed, for whoever counts its calls: true at first. Null
+  /// for a task beyond the table.
+  std::atomic<bool>* count(const Task& task) noexcept;
   void clear() noexcept;
   [[nodiscard]] uint64_t total() const noexcept;
   /// Calls `visit(task, calls)` for each task. The last calls of running threads may be missing.
@@ -39,6 +41,7 @@ class TaskCounts {
     std::atomic<uint64_t> what{0};  // written by whoever claims the row, like bytes
     std::atomic<uint64_t> bytes{0};
     std::atomic<uint64_t> calls{0};
+    std::atomic<bool> timed{true};
     void name(const Task& task) noexcept;
     [[nodiscard]] Task task() const noexcept;
   };

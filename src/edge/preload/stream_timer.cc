@@ -14,6 +14,7 @@ namespace autoccl::preload {
 namespace {
 
 constexpr int64_t kBusyNapNs = 200'000;  // while a call is under way
+constexpr size_t kAskedAhead = 8;        // calls that have not ended, asked in one go
 constexpr int64_t kIdleNapNs = 5'000'000;
 constexpr int64_t kLongestStopNs = 50'000'000;
 
@@ -37,6 +38,10 @@ TimedLane* StreamTimer::open(nccl::KnownCommunicator& communicator) noexcept {
     if (lane.of_ != nullptr || lane.context_ != nullptr) continue;  // not yet freed
     lane.of_ = &communicator;
     lane.context_ = context;
+    int mode = Driver::kCaptureRelaxed;  // another thread may capture
+    const bool relaxed = driver->exchangeCaptureMode(&mode) == 0;
+    makeSlots(lane, TimedLane::kFirstSlots);
+    if (relaxed) driver->exchangeCaptureMode(&mode);
     lane.open_.store(true);
     if (!started_) {
       try {
@@ -63,12 +68,16 @@ void StreamTimer::close(TimedLane& lane) noexcept {
 
 TimedSlot* StreamTimer::begin(TimedLane& lane, Stream stream) noexcept {
   if (!lane.open_.load(std::memory_order_acquire)) return nullptr;
+  const uint32_t ready = lane.ready_.load(std::memory_order_acquire);
+  if (ready == 0) return nullptr;
   const uint32_t order = lane.next_.fetch_add(1, std::memory_order_relaxed);
-  TimedSlot& slot = lane.slots_[order % TimedLane::kSlots];
+  TimedSlot& slot = lane.slots_[order % ready];
   auto state = TimedSlot::State::kFree;
   if (!slot.state.compare_exchange_strong(state, TimedSlot::State::kTaken,
-                                          std::memory_order_acquire))
+                                          std::memory_order_acquire)) {
+    lane.short_.store(true, std::memory_order_relaxed);
     return nullptr;
+  }
   slot.order = order;
   slot.issuedNs = nowNs();
   if (driver_.load()->eventRecord(slot.start, stream) == 0) return &slot;
@@ -110,9 +119,7 @@ bool StreamTimer::visit(TimedLane& lane) noexcept {
   if (lane.context_ == nullptr) return false;
   const Driver& driver = *driver_.load();
   if (driver.contextSetCurrent(lane.context_) != 0) return false;
-  if (lane.of_ != nullptr)
-    for (TimedSlot& slot : lane.slots_)
-      if (slot.state.load(std::memory_order_acquire) == TimedSlot::State::kBare) makeEvents(slot);
+  if (lane.of_ != nullptr && lane.short_.exchange(false)) makeSlots(lane, 2 * lane.ready_.load());
   const bool busy = collectAll(lane);
   if (lane.of_ == nullptr && !busy) freeEvents(lane);
   driver.contextSetCurrent(nullptr);
@@ -132,18 +139,28 @@ bool StreamTimer::collectAll(TimedLane& lane) noexcept {
   std::sort(armed.begin(), armed.begin() + n, [](const TimedSlot* a, const TimedSlot* b) {
     return static_cast<int32_t>(a->order - b->order) < 0;
   });
-  for (size_t i = 0; i < n; ++i) collect(lane, *armed[i]);
+  // Calls of one stream end in turn, so behind one that has not ended few are asked for nothing.
+  size_t waiting = 0;
+  for (size_t i = 0; i < n && waiting < kAskedAhead; ++i)
+    if (!collect(lane, *armed[i])) ++waiting;
   return busy;
 }
 
-void StreamTimer::makeEvents(TimedSlot& slot) noexcept {
-  const Driver& driver = *driver_.load();
-  if (driver.eventCreate(&slot.start, 0) != 0) return;
+void StreamTimer::makeSlots(TimedLane& lane, uint32_t count) noexcept {
+  uint32_t ready = lane.ready_.load();
+  const auto most = std::min<uint32_t>(count, TimedLane::kSlots);
+  while (ready < most && makeEvents(*driver_.load(), lane.slots_[ready])) ++ready;
+  lane.ready_.store(ready, std::memory_order_release);
+}
+
+bool StreamTimer::makeEvents(const Driver& driver, TimedSlot& slot) noexcept {
+  if (driver.eventCreate(&slot.start, 0) != 0) return false;
   if (driver.eventCreate(&slot.end, 0) != 0) {
     driver.eventDestroy(slot.start);
-    return;
+    return false;
   }
   slot.state.store(TimedSlot::State::kFree, std::memory_order_release);
+  return true;
 }
 
 /// Events belong to a context, so a lane that ended gives its own back.
@@ -155,13 +172,14 @@ void StreamTimer::freeEvents(TimedLane& lane) noexcept {
     driver_.load()->eventDestroy(slot.end);
     slot.state.store(TimedSlot::State::kBare);
   }
+  lane.ready_.store(0);
   lane.context_ = nullptr;
 }
 
-void StreamTimer::collect(TimedLane& lane, TimedSlot& slot) noexcept {
+bool StreamTimer::collect(TimedLane& lane, TimedSlot& slot) noexcept {
   const Driver& driver = *driver_.load();
   const int done = driver.eventQuery(slot.end);
-  if (done == Driver::kNotReady) return;
+  if (done == Driver::kNotReady) return false;
   float milliseconds = 0;
   if (done == 0 && driver.eventElapsedTime(&milliseconds, slot.start, slot.end) == 0 &&
       milliseconds > 0 && lane.of_ != nullptr) {
@@ -170,6 +188,7 @@ void StreamTimer::collect(TimedLane& lane, TimedSlot& slot) noexcept {
     report_(*lane.of_, slot.time);
   }
   drop(slot);
+  return true;
 }
 
 }  // namespace autoccl::preload

@@ -1,5 +1,4 @@
-// Times of calls on their streams, by CUDA events: for NCCL versions whose profiler has no GPU
-// stamps.
+// Times of calls on their streams, by CUDA events.
 #pragma once
 
 #include <array>
@@ -29,15 +28,19 @@ struct TimedSlot {
   nccl::StreamTime time;
 };
 
-/// The slots of one communicator. A call takes the next slot, or goes untimed when it is not free:
-/// at most kSlots calls are timed at once.
+/// The slots of one communicator. A call takes the next slot, or goes untimed when it is not free.
+/// Few slots have events at first; each time they do not suffice the timer's thread makes as many
+/// again, up to kSlots calls that are timed at once.
 class TimedLane {
  public:
-  static constexpr size_t kSlots = 16;
+  static constexpr size_t kSlots = 256;
+  static constexpr uint32_t kFirstSlots = 16;
 
  private:
   friend class StreamTimer;
   std::atomic<uint32_t> next_{0};
+  std::atomic<uint32_t> ready_{0};  // slots that have events
+  std::atomic<bool> short_{false};  // they did not suffice
   std::array<TimedSlot, kSlots> slots_;
   std::mutex mutex_;  // held while a time is reported, and by close; never in a call
   nccl::KnownCommunicator* of_ = nullptr;  // null: the lane is idle
@@ -83,10 +86,11 @@ class StreamTimer {
  private:
   void serve() noexcept;
   bool visit(TimedLane& lane) noexcept;
-  void makeEvents(TimedSlot& slot) noexcept;
+  void makeSlots(TimedLane& lane, uint32_t count) noexcept;
+  static bool makeEvents(const Driver& driver, TimedSlot& slot) noexcept;
   void freeEvents(TimedLane& lane) noexcept;
   bool collectAll(TimedLane& lane) noexcept;
-  void collect(TimedLane& lane, TimedSlot& slot) noexcept;
+  bool collect(TimedLane& lane, TimedSlot& slot) noexcept;  // false: it has not ended
 
   Report report_;
   FindDriver find_;

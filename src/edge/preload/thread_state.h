@@ -11,16 +11,18 @@ namespace autoccl::preload {
 
 /// The work of the group that is open on this thread.
 struct GroupWork {
-  CommEntry* entry = nullptr;  // of the first call
-  Stream stream = nullptr;     // of the first call
+  CommEntry* entry = nullptr;           // of the first call
+  Stream stream = nullptr;              // of the first call
+  std::atomic<bool>* timing = nullptr;  // of the first call's task
   uint32_t calls = 0;
   bool severalComms = false;
   bool untimed = false;  // p2p, or several streams: no one time says how long a collective took
 
-  void add(CommEntry* to, Stream on) noexcept {
+  void add(CommEntry* to, Stream on, std::atomic<bool>* task) noexcept {
     if (calls++ == 0) {
       entry = to;
       stream = on;
+      timing = task;
     }
     severalComms = severalComms || to != entry;
     untimed = untimed || severalComms || on != stream;

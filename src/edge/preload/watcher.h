@@ -107,6 +107,7 @@ class CallWatch {
   CommEntry* entry_;
   Stream stream_;
   Route route_;
+  std::atomic<bool>* timing_ = nullptr;  // whether its task's next call is to be timed
   TimedSlot* slot_ = nullptr;
   bool alone_;  // not in a group: it runs now
   Inside inside_;

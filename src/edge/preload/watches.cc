@@ -67,24 +67,32 @@ bool announceWork(CommEntry* entry, Stream stream) noexcept {
   return entry != nullptr && known && !note.capturing;
 }
 
-/// Takes the time where the plugins want it.
-TimedSlot* beginTime(Watcher& watcher, CommEntry& entry, Stream stream) noexcept {
+/// Takes the time where the plugins want it. `timing`: what the task's last call has said of this
+/// one.
+TimedSlot* beginTime(Watcher& watcher, CommEntry& entry, Stream stream,
+                     const std::atomic<bool>* timing) noexcept {
+  if (timing == nullptr || !timing->load(std::memory_order_relaxed)) return nullptr;
   if (!entry.known.wantsTimes.load(std::memory_order_relaxed)) return nullptr;
   TimedLane* lane = laneOf(watcher, entry);
-  return lane != nullptr ? watcher.timer.begin(*lane, stream) : nullptr;
+  TimedSlot* slot = lane != nullptr ? watcher.timer.begin(*lane, stream) : nullptr;
+  nccl::callNote.timed = slot != nullptr;
+  return slot;
 }
 
-void endWork(Watcher& watcher, TimedSlot* slot, Stream stream, int result) noexcept {
+void endWork(Watcher& watcher, TimedSlot* slot, Stream stream, std::atomic<bool>* timing,
+             int result) noexcept {
   nccl::CallNote& note = nccl::callNote;
   if (slot != nullptr) {
     // In progress: another thread launches it, at a time that our second event would not follow.
-    if (result == kSuccess && note.decisions == 1)
+    if (result == kSuccess && note.decisions == 1 && note.measure)
       watcher.timer.end(*slot, stream, note);
     else
       watcher.timer.drop(*slot);
   }
+  if (timing != nullptr && note.decisions > 0 && timing->load() != note.measureNext)
+    timing->store(note.measureNext);
   note.communicator = nullptr;
-  note.capturing = false;
+  note.capturing = note.timed = false;
 }
 
 int withOurError(const CommEntry* entry, int result) noexcept {
@@ -135,19 +143,19 @@ CallWatch::CallWatch(Watcher& watcher, const CallFacts& facts) noexcept
   if (entry_ == nullptr)
     watcher.unknown.fetch_add(1, std::memory_order_relaxed);
   else
-    entry_->counts.count(taskOf(facts, entry_->known.nRanks));
+    timing_ = entry_->counts.count(taskOf(facts, entry_->known.nRanks));
   route_.comm = facts.comm;
   if (!alone_) {
-    threadState.group.add(entry_, stream_);
+    threadState.group.add(entry_, stream_, timing_);
     return;
   }
   if (!announceWork(entry_, stream_)) return;
+  slot_ = beginTime(watcher, *entry_, stream_, timing_);
   if (watcher.variants) route_ = routeOf(watcher, *entry_, facts);
-  slot_ = beginTime(watcher, *entry_, stream_);
 }
 
 int CallWatch::after(int result) noexcept {
-  if (alone_) endWork(watcher_, slot_, stream_, result);
+  if (alone_) endWork(watcher_, slot_, stream_, timing_, result);
   if (alone_ && watcher_.variants) afterRouted(route_, stream_, result);
   return withOurError(entry_, result);
 }
@@ -172,7 +180,7 @@ GroupWatch::GroupWatch(Watcher& watcher, Symbol symbol) noexcept
   nccl::callNote.simulating = !runs;
   CommEntry* only = work_.severalComms ? nullptr : work_.entry;
   if (announceWork(only, work_.stream) && runs && work_.calls > 0 && !work_.untimed)
-    slot_ = beginTime(watcher, *only, work_.stream);
+    slot_ = beginTime(watcher, *only, work_.stream, work_.timing);
 }
 
 int GroupWatch::after(int result) noexcept {
@@ -183,7 +191,7 @@ int GroupWatch::after(int result) noexcept {
   }
   if (thread.groupDepth > 0) --thread.groupDepth;
   if (!outermost_) return result;
-  endWork(watcher_, slot_, work_.stream, result);
+  endWork(watcher_, slot_, work_.stream, work_.timing, result);
   nccl::callNote.simulating = false;
   settleInits(result);
   return withOurError(work_.entry, result);

@@ -13,22 +13,15 @@ namespace {
 constexpr size_t kMaxSteps = 20000;                    // kept for the report
 constexpr double kFullSamplingCallsPerSecond = 20000;  // above, settled tasks are sampled thinly
 constexpr int64_t kRateWindowNs = 500'000'000;
+/// Calls between a change and its trials, where only trials are measured: a rank learns from one
+/// call of a task that the next one is to be measured, and the policy hears of the calls before.
+constexpr uint64_t kLeadIn = 12;
 
 double medianMs(const std::vector<StepRecord>& steps) {
   std::vector<double> ms;
   ms.reserve(steps.size());
   for (const StepRecord& s : steps) ms.push_back(s.ms);
   return median(ms);
-}
-
-Proposal toProposal(const std::vector<TablePlan>& plans) {
-  Proposal proposal;
-  for (const TablePlan& plan : plans) {
-    Proposal::TaskPlan task{plan.taskKey, {}};
-    for (const auto& entry : plan.entries) task.entries.push_back({entry.offset, entry.config});
-    proposal.tasks.push_back(std::move(task));
-  }
-  return proposal;
 }
 
 TaskRecord toRecord(const TaskStatus& s, const std::string& communicator) {
@@ -86,15 +79,14 @@ std::string sentence(const TablePlan& plan, uint64_t fromCall, uint64_t version)
 /// A config that is in force for some calls only is a trial, or what one is compared with.
 bool hasTrials(const std::vector<TablePlan>& plans) {
   return std::any_of(plans.begin(), plans.end(),
-                     [](const TablePlan& plan) { return plan.entries.size() > 1; });
+                     [](const TablePlan& plan) { return plan.calls > 0; });
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> lastTrials(const std::vector<TablePlan>& plans,
                                                       const std::vector<uint64_t>& fromCalls) {
   std::vector<std::pair<uint64_t, uint64_t>> last;
   for (size_t i = 0; i < plans.size(); ++i)
-    if (const auto& entries = plans[i].entries; entries.size() > 1)
-      last.emplace_back(plans[i].taskKey, fromCalls[i] + entries.back().offset - 1);
+    if (plans[i].calls > 0) last.emplace_back(plans[i].taskKey, fromCalls[i] + plans[i].calls - 1);
   return last;
 }
 
@@ -106,13 +98,14 @@ Leader::Leader(Options options, Agreement& agreement, SampleBoard& board,
       agreement_(agreement),
       board_(board),
       tuner_(options_.tuner, std::move(spaceFor)),
-      joiner_(options_.nRanks, options_.joinRule),
+      taskClocks_(options_.nRanks, options_.joinRule, options_.measuring == Measuring::kTrials),
       turn_("trials", options_.communicatorName) {
   for (const auto& [key, config] : options_.quarantined) tuner_.quarantine(key, config);
 }
 
 void Leader::step(int64_t nowNs) {
   meetNewTasks(nowNs);
+  countCalls(nowNs);
   collectSamples();
   takeSteps();
   const int64_t fence = agreement_.fenceWaitNs();
@@ -125,7 +118,7 @@ void Leader::step(int64_t nowNs) {
 
 void Leader::meetNewTasks(int64_t nowNs) {
   for (const Task& task : agreement_.newTasks()) {
-    ++tasksMet_;
+    tasksMet_.push_back(keyOf(task));
     const auto known = options_.known ? options_.known(task) : std::nullopt;
     logLine(LogLevel::kInfo, "task " + std::to_string(keyOf(task)) + " is " + toText(task) +
                                  " on " + options_.communicatorName);
@@ -133,14 +126,27 @@ void Leader::meetNewTasks(int64_t nowNs) {
   }
 }
 
+void Leader::countCalls(int64_t nowNs) {
+  uint64_t all = 0;
+  for (const uint64_t key : tasksMet_) {
+    const uint64_t calls = agreement_.nextIndex(key);
+    tuner_.issued(key, calls, nowNs);
+    all += calls;
+  }
+  IssuedCall call;
+  while (board_.issued().pop(call)) clock_.call(call.taskKey, call.atNs);
+  if (options_.measuring == Measuring::kTrials && settledTasks() > 0) clock_.counted(all, nowNs);
+}
+
 void Leader::collectSamples() {
   CallSample sample;
   for (int rank = 0; rank < options_.nRanks; ++rank)
     while (board_.of(rank).samples.pop(sample)) {
-      if (rank == 0) clock_.call(sample.taskKey, sample.arrivedNs);
-      joiner_.put(rank, sample);
+      if (rank == 0 && options_.measuring == Measuring::kEveryCall)
+        clock_.call(sample.taskKey, sample.arrivedNs);
+      taskClocks_.put(rank, sample);
     }
-  const auto calls = joiner_.take();
+  const auto calls = taskClocks_.take();
   if (calls.empty()) return;
   for (const TimedCall& call : calls) turn_.seen(call.taskKey, call.callIndex);
   tuner_.tell(calls);
@@ -174,15 +180,38 @@ void Leader::settleProposal(int64_t nowNs) {
     return;
   }
   ++versions_;
-  turn_.begun(lastTrials(proposed_, outcome->fromCalls), nowNs);
-  tuner_.committed(outcome->version, outcome->fromCalls);
+  std::vector<uint64_t> fromCalls = outcome->fromCalls;
   for (size_t i = 0; i < proposed_.size(); ++i) {
-    const uint64_t from = outcome->fromCalls[i];
+    fromCalls[i] += leadIn(proposed_[i]);
     if (logLevel() >= LogLevel::kInfo)
-      logLine(LogLevel::kInfo, sentence(proposed_[i], from, outcome->version));
-    watches_.push_back({proposed_[i].taskKey, from + proposed_[i].entries.back().offset});
+      logLine(LogLevel::kInfo, sentence(proposed_[i], fromCalls[i], outcome->version));
+    watches_.push_back({proposed_[i].taskKey, fromCalls[i] + proposed_[i].calls});
   }
+  turn_.begun(lastTrials(proposed_, fromCalls), nowNs);
+  tuner_.committed(outcome->version, fromCalls);
   proposed_.clear();
+}
+
+uint64_t Leader::leadIn(const TablePlan& plan) const {
+  return plan.calls > 0 && options_.measuring == Measuring::kTrials ? kLeadIn : 0;
+}
+
+/// Where only trials are measured, an entry stands before them and one behind, so that every rank
+/// sees them come and end, whatever the configs.
+Proposal Leader::toProposal(const std::vector<TablePlan>& plans) const {
+  Proposal proposal;
+  for (const TablePlan& plan : plans) {
+    Proposal::TaskPlan task{plan.taskKey, {}};
+    const uint64_t lead = leadIn(plan);
+    const Config& last = plan.entries.back().config;
+    if (lead > 0) task.entries.push_back({0, last});
+    for (const auto& entry : plan.entries)
+      task.entries.push_back({entry.offset + lead, entry.config});
+    if (lead > 0 && plan.entries.back().offset < plan.calls)
+      task.entries.push_back({plan.calls + lead, last});
+    proposal.tasks.push_back(std::move(task));
+  }
+  return proposal;
 }
 
 void Leader::proposeNext(int64_t nowNs) {
@@ -201,6 +230,7 @@ void Leader::proposeNext(int64_t nowNs) {
 }
 
 void Leader::chooseSampling(int64_t nowNs) {
+  if (options_.measuring == Measuring::kTrials) return;  // there is nothing to thin out
   std::erase_if(watches_, [&](const Watch& w) {
     return agreement_.nextIndex(w.taskKey) > w.untilCall + options_.tuner.search.callsPerTrial;
   });
@@ -217,6 +247,15 @@ void Leader::chooseSampling(int64_t nowNs) {
   board_.setSkipMask(thin ? 15 : 0);
 }
 
+void Leader::addClock(TaskRecord& record, const TaskStatus& status) const {
+  const bool onStream = taskClocks_.onStream(status.taskKey);
+  record.clock = onStream ? "stream" : options_.measuring == Measuring::kTrials ? "kernel" : "host";
+  if (!onStream) return;
+  record.kernelDefaultUs = taskClocks_.besideUs(status.taskKey, status.defaultConfig);
+  record.kernelTunedUs = taskClocks_.besideUs(status.taskKey, status.config);
+  if (status.confirmSamples > 0) record.decidedBy += ", on the stream's clock";
+}
+
 std::vector<RankRecord> Leader::rankRecords() const {
   std::vector<RankRecord> ranks;
   for (int rank = 0; rank < options_.nRanks; ++rank) {
@@ -228,7 +267,7 @@ std::vector<RankRecord> Leader::rankRecords() const {
     r.exposedMs = exposed / 1e6;
     r.computeShare = wall > 0 ? std::clamp(1 - exposed / wall, 0.0, 1.0) : 0;
     r.droppedSamples = board.samples.dropped() + board.lost.load();
-    if (rank == 0) r.discardedSamples = joiner_.discarded();
+    if (rank == 0) r.discardedSamples = taskClocks_.discarded();
     ranks.push_back(r);
   }
   return ranks;
@@ -263,6 +302,7 @@ RunRecord Leader::record() const {
   record.ranks = rankRecords();
   for (const TaskStatus& s : tuner_.status()) {
     record.tasks.push_back(toRecord(s, options_.communicatorName));
+    addClock(record.tasks.back(), s);
     for (const std::string& note : quarantineNotes(s)) record.notes.push_back(note);
     std::string known = options_.describeDefault ? options_.describeDefault(s.task) : "";
     if (!known.empty()) record.notes.push_back(std::move(known));

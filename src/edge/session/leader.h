@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "agree/agreement.h"
+#include "edge/session/measuring.h"
 #include "edge/session/sample_board.h"
-#include "edge/session/sample_joiner.h"
 #include "edge/session/step_clock.h"
+#include "edge/session/task_clocks.h"
 #include "edge/session/trial_turn.h"
 #include "store/run_record.h"
 #include "tune/tuner.h"
@@ -28,6 +29,7 @@ class Leader {
     std::string communicatorName;
     int nRanks = 1;
     JoinRule joinRule = JoinRule::kSharedClock;
+    Measuring measuring = Measuring::kEveryCall;
     std::string engine = "cpu";
     std::function<std::string(const Task&)> describeDefault;  // may be empty; for the record
     /// The profile's choice for a task, if it has one.
@@ -41,7 +43,7 @@ class Leader {
   /// The program says: a training step begins. Any one thread.
   void stepMark(int64_t nowNs) noexcept { clock_.mark(nowNs); }
   /// Tasks met so far if none of them is still being searched, else 0.
-  [[nodiscard]] uint64_t settledTasks() const { return tuner_.settled() ? tasksMet_ : 0; }
+  [[nodiscard]] uint64_t settledTasks() const { return tuner_.settled() ? tasksMet_.size() : 0; }
   /// What is known so far of this communicator: tasks, steps, ranks, costs.
   [[nodiscard]] RunRecord record() const;
 
@@ -52,11 +54,15 @@ class Leader {
   };
 
   void meetNewTasks(int64_t nowNs);
+  void countCalls(int64_t nowNs);
   void collectSamples();
   void takeSteps();
   void settleProposal(int64_t nowNs);
   void proposeNext(int64_t nowNs);
   void chooseSampling(int64_t nowNs);
+  [[nodiscard]] uint64_t leadIn(const TablePlan& plan) const;
+  [[nodiscard]] Proposal toProposal(const std::vector<TablePlan>& plans) const;
+  void addClock(TaskRecord& record, const TaskStatus& status) const;
   [[nodiscard]] std::vector<RankRecord> rankRecords() const;
   void addSums(RunRecord& record) const;
 
@@ -64,7 +70,7 @@ class Leader {
   Agreement& agreement_;
   SampleBoard& board_;
   Tuner tuner_;
-  SampleJoiner joiner_;
+  TaskClocks taskClocks_;
   StepClock clock_;
   std::vector<StepRecord> steps_;
   std::vector<StepRecord> untouchedSteps_;  // before the first change of a table
@@ -78,7 +84,7 @@ class Leader {
   int64_t rateSinceNs_ = 0;
   int64_t rateCalls_ = 0;
   uint64_t versions_ = 0;
-  uint64_t tasksMet_ = 0;
+  std::vector<uint64_t> tasksMet_;  // their keys
 };
 
 }  // namespace autoccl

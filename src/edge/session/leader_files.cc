@@ -94,6 +94,7 @@ Leader::Options leaderOptions(const TuningSession::Seat& seat) {
   options.communicatorName = seat.name;
   options.nRanks = seat.nRanks;
   options.joinRule = seat.joinRule;
+  options.measuring = seat.measuring;
   options.engine = seat.engine;
   options.describeDefault = seat.describeDefault;
   options.known = profileSource();

@@ -22,6 +22,12 @@ struct RankBoard {
   std::atomic<uint64_t> lost;  // samples that never came into the ring
 };
 
+/// A call as it was issued, by nowNs().
+struct IssuedCall {
+  uint64_t taskKey = 0;
+  int64_t atNs = 0;
+};
+
 /// The board of a communicator: three words of the leader, then one RankBoard per rank.
 /// Trivially usable in zeroed memory by every process at once; pages that nobody touches cost
 /// nothing.
@@ -46,8 +52,12 @@ class SampleBoard {
   static constexpr uint64_t kForGood = UINT64_MAX;
   [[nodiscard]] uint64_t settledTasks() const noexcept { return head_[1].load(); }
   void setSettledTasks(uint64_t tasks) noexcept { head_[1].store(tasks); }
+  /// Calls of the leader's own process, of engines that sample few of them; not shared.
+  static constexpr size_t kIssued = 1024;
+  [[nodiscard]] SpscRing<IssuedCall, kIssued>& issued() noexcept { return issued_; }
 
  private:
+  SpscRing<IssuedCall, kIssued> issued_;
   std::atomic<uint64_t>* head_;
   RankBoard* ranks_;
 };

@@ -60,7 +60,8 @@ TEST(SampleLinks, BringAWorkersSamplesAndSumsToTheLeadersBoard) {
   End leader(0, port), worker(1, port);
   worker.board.of(1).exposedNs = 77;
   worker.board.of(1).calls = 1200;
-  for (uint64_t i = 0; i < 1200; ++i) worker.board.of(1).samples.push({7, i, {}, 1, 2, 0, 0});
+  for (uint64_t i = 0; i < 1200; ++i)
+    worker.board.of(1).samples.push({7, i, {}, 1, 2, 0, CallClock::kEngine});
   uint64_t got = 0, sum = 0;
   ASSERT_TRUE(stepUntil({&leader, &worker}, [&] { return (got += drain(leader, sum)) == 1200; }))
       << got;
@@ -101,13 +102,13 @@ TEST(SampleLinks, CountWhatARingCannotHoldAndWhatALostConnectionSwallows) {
   worker.links = std::make_unique<SampleLinks>(End::optionsOf(1, relay.port()), worker.board);
   auto& ring = worker.board.of(1).samples;
   const uint64_t full = RankBoard::kSamples;
-  for (uint64_t i = 0; i < full + 100; ++i) ring.push({7, i, {}, 1, 2, 0, 0});
+  for (uint64_t i = 0; i < full + 100; ++i) ring.push({7, i, {}, 1, 2, 0, CallClock::kEngine});
   uint64_t got = 0, sum = 0, put = full + 100;
   ASSERT_TRUE(stepUntil({&leader, &worker}, [&] { return (got += drain(leader, sum)) == full; }));
   EXPECT_EQ(leader.board.of(1).lost, 100u);
   // Cut while the worker sends: it goes on sending until it notices.
   for (int round = 0; round < 20; ++round) {
-    for (int i = 0; i < 50; ++i, ++put) ring.push({7, put, {}, 1, 2, 0, 0});
+    for (int i = 0; i < 50; ++i, ++put) ring.push({7, put, {}, 1, 2, 0, CallClock::kEngine});
     worker.step();
     relay.cut(round % 2 == 0);
     if (round % 3 == 0) leader.step();
@@ -116,7 +117,7 @@ TEST(SampleLinks, CountWhatARingCannotHoldAndWhatALostConnectionSwallows) {
   relay.cut(false);
   ASSERT_TRUE(stepUntil({&leader, &worker},
                         [&] {
-                          ring.push({7, put++, {}, 1, 2, 0, 0});
+                          ring.push({7, put++, {}, 1, 2, 0, CallClock::kEngine});
                           got += drain(leader, sum);
                           return got + leader.board.of(1).lost + 60 > put &&
                                  leader.board.of(1).lost > 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agree/endpoint.h"
+#include "edge/session/measuring.h"
 #include "edge/session/sample_joiner.h"
 #include "model/gate.h"
 #include "model/space.h"
@@ -54,6 +55,7 @@ class TuningSession {
     std::string capabilities;       // what it can do here: likewise
     std::variant<SharedMemory, Tcp> link;
     JoinRule joinRule = JoinRule::kSharedClock;
+    Measuring measuring = Measuring::kEveryCall;
     std::function<void(CallGate*)> setGate;      // called by open() and by the destructor
     std::function<Space(const Task&)> spaceFor;  // rank 0's, from the agent thread
     /// Whether this rank can run it, where ranks may differ in that; empty: it can run all. From

@@ -28,7 +28,7 @@ void SessionGate::note(const CallRecord& r) noexcept {
   if ((r.callIndex & board_.skipMask()) != 0) return;
   // Whatever the default turns into is what an untouched engine does: it counts as the default.
   const Config& ran = r.untouched ? r.asked : r.inEffect;
-  mine_.samples.push({r.taskKey, r.callIndex, ran, r.arrivedNs, r.finishedNs, r.failed, 0});
+  mine_.samples.push({r.taskKey, r.callIndex, ran, r.arrivedNs, r.finishedNs, r.failed, r.clock});
 }
 
 }  // namespace autoccl

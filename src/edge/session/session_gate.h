@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "agree/agreement.h"
+#include "base/clock.h"
 #include "edge/session/exposure.h"
 #include "edge/session/sample_board.h"
 #include "model/gate.h"
@@ -20,7 +21,11 @@ namespace autoccl {
 class SessionGate final : public CallGate {
  public:
   SessionGate(Agreement& agreement, SampleBoard& board, FlightRecorder& recorder, int rank) noexcept
-      : agreement_(agreement), board_(board), recorder_(recorder), mine_(board.of(rank)) {
+      : agreement_(agreement),
+        board_(board),
+        recorder_(recorder),
+        mine_(board.of(rank)),
+        leads_(rank == 0) {
     Exposure::open();
   }
   ~SessionGate() override { Exposure::close(); }
@@ -29,10 +34,17 @@ class SessionGate final : public CallGate {
     return agreement_.take(task, fallback);
   }
   bool resolve(Ticket ticket, Config& config) noexcept override {
+    TaskStage stage{};
+    return resolve(ticket, config, stage);
+  }
+  bool resolve(Ticket ticket, Config& config, TaskStage& stage) noexcept override {
     const Config fallback = config;
-    const bool go = agreement_.resolve(ticket, config);
+    const bool go = agreement_.resolve(ticket, config, stage);
     if (config != fallback) recorder_.ran(config, ticket.index);
     return go;
+  }
+  void issued(uint64_t taskKey) noexcept override {
+    if (leads_ && board_.settledTasks() == 0) board_.issued().push({taskKey, nowNs()});
   }
   void report(const CallRecord& record) noexcept override;
 
@@ -43,6 +55,7 @@ class SessionGate final : public CallGate {
   SampleBoard& board_;
   FlightRecorder& recorder_;
   RankBoard& mine_;
+  const bool leads_;
   const int64_t exposedBefore_ = Exposure::totalNs();
   std::atomic_flag reporting_;
 };

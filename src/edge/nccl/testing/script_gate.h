@@ -20,6 +20,12 @@ class ScriptGate final : public CallGate {
     lastTask = task;
     return {0, taken++, false};
   }
+  TaskStage stage = TaskStage::kTrial;
+
+  bool resolve(Ticket ticket, Config& config, TaskStage& told) noexcept override {
+    told = stage;
+    return resolve(ticket, config);
+  }
   bool resolve(Ticket ticket, Config& config) noexcept override {
     lastCalm = ticket.calm;
     if (broken) return false;
