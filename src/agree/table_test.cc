@@ -57,6 +57,21 @@ TEST(TaskTable, ACalmCallGetsTheVersionsLastConfigAndNeverATrial) {
   EXPECT_EQ(calmly(), testConfig(3));  // call 5
 }
 
+TEST(TaskTable, SaysWhetherTrialsAreUnderWayOrToCome) {
+  TaskTable table(64, kTimeoutNs);
+  const Task task = testTask(64);
+  const auto stageOfNext = [&] {
+    Config c = testConfig(1);
+    TaskStage stage{};
+    EXPECT_TRUE(table.resolve(table.take(task, testConfig(1)), c, stage));
+    return stage;
+  };
+  EXPECT_EQ(stageOfNext(), TaskStage::kUntried);
+  commit(table, changeAt(1, task, {{3, testConfig(5)}, {5, testConfig(1)}}));
+  for (int call = 1; call < 5; ++call) EXPECT_EQ(stageOfNext(), TaskStage::kTrial) << call;
+  EXPECT_EQ(stageOfNext(), TaskStage::kServed);
+}
+
 TEST(TaskTable, RefusesAChangeOfATaskItHasNotMet) {
   TaskTable table(64, kTimeoutNs, true);
   const auto change = changeAt(1, testTask(64), {{9, testConfig(5)}});

@@ -65,5 +65,17 @@ TEST(Explanation, AProfileEntryIsToldWithoutAHistory) {
   EXPECT_TRUE(has(text, "learned      2026-11-30T18:00:00Z with autoccl 0.1.0"));
 }
 
+TEST(Explanation, SaysByWhichClockAndWhatTheOtherOneShowed) {
+  TaskRecord t = sampleTaskRecord(1 << 20, 300, 1.45);
+  EXPECT_NE(explain(t).find("clock        the host's"), std::string::npos);
+  t.clock = "stream";
+  t.kernelDefaultUs = 4.5;
+  t.kernelTunedUs = 4.25;
+  EXPECT_NE(explain(t).find("stream time, from ready to done; kernel time beside it: 4.50 us for the "
+                            "default, 4.25 us in use"),
+            std::string::npos)
+      << explain(t);
+}
+
 }  // namespace
 }  // namespace autoccl

@@ -329,5 +329,33 @@ TEST(Tuner, WrongOptionsAreNamed) {
   EXPECT_THROW(Tuner(options, [](const Task&) { return Space{}; }), Error);
 }
 
+TEST(Tuner, ARoundWhoseSamplesAreLostEndsWhenItsCallsAreLongOver) {
+  TunerOptions options;
+  Space space;
+  space.fallback = Config{};
+  space.fallback.channels = 1;
+  Subspace s;
+  s.channels = {1, 2, 4};
+  s.threads = {1};
+  s.chunks = {0};
+  space.subspaces.push_back(s);
+  Tuner tuner(options, [&](const Task&) { return space; });
+  const Task task;
+  const uint64_t key = keyOf(task);
+  tuner.seen(task, nullptr, 0);
+  uint64_t calls = 0;
+  for (; calls < 20; ++calls) tuner.tell({{key, calls, space.fallback, 100, false, 1}});
+  const auto plans = tuner.nextPlans(1000);
+  ASSERT_EQ(plans.size(), 1u);
+  tuner.committed(1, {calls});
+  const uint64_t end = calls + plans[0].calls + 100;
+  tuner.issued(key, end, 2'000'000'000);
+  EXPECT_TRUE(tuner.nextPlans(2'000'000'001).empty()) << "its samples may still come";
+  tuner.issued(key, end, 9'000'000'000);
+  EXPECT_FALSE(tuner.nextPlans(9'000'000'001).empty());
+  EXPECT_EQ(tuner.status()[0].calls, end);
+  EXPECT_EQ(tuner.status()[0].missingSamples, plans[0].calls);
+}
+
 }  // namespace
 }  // namespace autoccl
