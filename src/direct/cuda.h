@@ -49,14 +49,13 @@ inline constexpr unsigned kWaitGeq = 0;
   X(memoryAlloc, cuMemAlloc_v2, (DevicePtr * address, size_t bytes))                               \
   X(memoryFree, cuMemFree_v2, (DevicePtr address))                                                 \
   X(memoryRange, cuMemGetAddressRange_v2, (DevicePtr * base, size_t * bytes, DevicePtr address))   \
-  X(hostAlloc, cuMemHostAlloc, (void** address, size_t bytes, unsigned flags))                     \
-  X(hostFree, cuMemFreeHost, (void* address))                                                      \
+  X(hostRegister, cuMemHostRegister_v2, (void* address, size_t bytes, unsigned flags))             \
+  X(hostUnregister, cuMemHostUnregister, (void* address))                                          \
   X(hostDevicePointer, cuMemHostGetDevicePointer_v2,                                               \
     (DevicePtr * device, void* address, unsigned flags))                                           \
   X(copyToDevice, cuMemcpyHtoD_v2, (DevicePtr to, const void* from, size_t bytes))                 \
   X(copyToHost, cuMemcpyDtoH_v2, (void* to, DevicePtr from, size_t bytes))                         \
-  X(copyAsync, cuMemcpyDtoDAsync_v2,                                                               \
-    (DevicePtr to, DevicePtr from, size_t bytes, CudaStream stream))                               \
+  X(copyAsync, cuMemcpyAsync, (DevicePtr to, DevicePtr from, size_t bytes, CudaStream stream))     \
   X(fill, cuMemsetD8_v2, (DevicePtr to, unsigned char value, size_t bytes))                        \
   X(ipcExport, cuIpcGetMemHandle, (IpcHandle * handle, DevicePtr address))                         \
   X(ipcOpen, cuIpcOpenMemHandle_v2, (DevicePtr * address, IpcHandle handle, unsigned flags))       \

@@ -161,6 +161,8 @@ void GroupState::tryWords() {
     if (r != rank && cuda.copyToDevice(flagOf(r, rank), &word, sizeof word) != kCudaSuccess)
       result.fail("it cannot write to rank " + std::to_string(r) + "'s memory");
   }
+  if (cuda.contextSynchronize() != kCudaSuccess)  // a copy returns before it has arrived
+    result.fail("its words to the others could not be written");
   board.meet(result);
   for (int r = 0; r < nRanks; ++r) {
     uint64_t word = 0, none = 0;
@@ -170,6 +172,7 @@ void GroupState::tryWords() {
       result.fail("what rank " + std::to_string(r) + " writes to its memory does not arrive");
     cuda.copyToDevice(flagOf(rank, r), &none, sizeof none);
   }
+  cuda.contextSynchronize();
   board.meet(result);
 }
 

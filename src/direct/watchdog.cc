@@ -14,17 +14,18 @@ constexpr const char* kDied = "a rank of the GPUs' group has died";
 }  // namespace
 
 Watchdog::Watchdog(const Watched& watched, const StreamCounts& counts)
-    : w_(watched), counts_(counts) {
+    : w_(watched),
+      counts_(counts),
+      page_(newSharedMemory(pageBytes(), "a word that the GPU reads"), pageBytes(), true) {
   const Cuda& cuda = *w_.cuda;
   int least = 0, greatest = 0;
   cuda.check(cuda.contextPriorities(&least, &greatest), "asking for the streams' priorities");
   cuda.check(cuda.streamCreate(&stream_, kStreamNonBlocking, greatest), "making a stream");
-  void* word = nullptr;
-  cuda.check(cuda.hostAlloc(&word, sizeof(uint32_t), kHostPortable | kHostMapped),
-             "allocating host memory that the GPU reads");
-  hostWord_ = new (word) std::atomic<uint32_t>(0);
+  hostWord_ = new (page_.data()) std::atomic<uint32_t>(0);
+  cuda.check(cuda.hostRegister(page_.data(), page_.size(), kHostPortable | kHostMapped),
+             "showing host memory to the GPU");
   DevicePtr seen = 0;
-  cuda.check(cuda.hostDevicePointer(&seen, word, 0), "mapping host memory for the GPU");
+  cuda.check(cuda.hostDevicePointer(&seen, page_.data(), 0), "mapping host memory for the GPU");
   deviceWord_ = reinterpret_cast<const uint32_t*>(seen);
 }
 
@@ -36,7 +37,7 @@ Watchdog::~Watchdog() {
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   if (stream_ != nullptr) w_.cuda->streamDestroy(stream_);
-  if (hostWord_ != nullptr) w_.cuda->hostFree(hostWord_);
+  w_.cuda->hostUnregister(page_.data());
 }
 
 void Watchdog::start() {

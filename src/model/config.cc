@@ -109,7 +109,8 @@ std::string toText(const Config& c) {
            (c.extra ? " on=" + std::string(toText(static_cast<Variant>(c.extra))) : "");
   text += " nc=" + std::to_string(c.channels) + " nt=" + std::to_string(c.threads) +
           " c=" + bytesText(c.chunk);
-  text.append(" wait=").append(toText(static_cast<WaitPolicy>(c.extra)));
+  const bool gpu = c.transport == Transport::kP2p || c.transport == Transport::kCe;
+  if (!gpu) text.append(" wait=").append(toText(static_cast<WaitPolicy>(c.extra)));
   return text;
 }
 

@@ -115,10 +115,9 @@ enum {
   X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void* userData))                           \
   X(cuMemGetAddressRange_v2, (CUdeviceptr * base, size_t * bytes, CUdeviceptr address))         \
   X(cuMemGetInfo_v2, (size_t * free, size_t * total))                                           \
-  X(cuMemHostAlloc, (void** address, size_t bytes, unsigned flags))                             \
-  X(cuMemFreeHost, (void* address))                                                             \
+  X(cuMemHostRegister_v2, (void* address, size_t bytes, unsigned flags))                        \
+  X(cuMemHostUnregister, (void* address))                                                       \
   X(cuMemHostGetDevicePointer_v2, (CUdeviceptr * device, void* address, unsigned flags))        \
-  X(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))    \
   X(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr address))                          \
   X(cuIpcOpenMemHandle_v2, (CUdeviceptr * address, CUipcMemHandle handle, unsigned flags))      \
   X(cuIpcCloseMemHandle, (CUdeviceptr address))                                                 \

@@ -64,24 +64,18 @@ DOUBLE_API CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = text != nullptr ? static_cast<size_t>(std::atoll(text)) << 20 : *total;
   return CUDA_SUCCESS;
 }
-DOUBLE_API CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned flags) {
+DOUBLE_API CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned flags) {
   (void)flags;
-  *address = std::calloc(1, bytes);
-  return *address != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  return address != nullptr && bytes > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-DOUBLE_API CUresult cuMemFreeHost(void* address) {
-  std::free(address);
-  return CUDA_SUCCESS;
+DOUBLE_API CUresult cuMemHostUnregister(void* address) {
+  return address != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 DOUBLE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* address,
                                                  unsigned flags) {
   (void)flags;
   *device = static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(address));
   return CUDA_SUCCESS;
-}
-DOUBLE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                                         CUstream stream) {
-  return cuMemcpyAsync(to, from, bytes, stream);
 }
 DOUBLE_API CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (std::getenv("CUDA_DOUBLE_NO_IPC") != nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -43,7 +43,7 @@ struct Run {
     forAll(span, [&](auto count, uint64_t at) {
       constexpr int kCount = decltype(count)::value;
       Combining<Number, 4> sums[kCount];
-      Unit data[kCount], next[kCount];
+      Unit data[kCount], next[kCount] = {};
       fetch<kCount>(span, 0, at, load, data);
       for (uint32_t s = 0; s < nSources; ++s) {
         if (s + 1 < nSources) fetch<kCount>(span, s + 1, at, load, next);
