@@ -220,6 +220,7 @@ TEST(SubspaceRace, CallsThatItDidNotAskForAreHeardAndNotCounted) {
   uint64_t index = 0;
   while (!policy->done()) {
     std::vector<Sample> samples;
+    samples.reserve(200);
     for (int i = 0; i < 30; ++i)
       samples.push_back({served, noise.measure(surface.trueUs(served)), index++, false, false});
     for (const Trial& t : policy->ask()) {

@@ -62,10 +62,10 @@ class BrokenTrials {
     const std::string bin = AUTOCCL_BIN_DIR;
     fs::remove(folder_ / "tried");
     setenv("AUTOCCL_JOURNAL", (folder_ / "journal").c_str(), 1);
-    const Ended ended = shell(bin + "/autoccl run -n 2 --budget 100 --no-profile --timeout " +
-                              std::to_string(timeoutSeconds) + " -- " + bin +
-                              "/looper --apart --bytes " + std::to_string(65536 << size) +
-                              " --log " + (folder_ / "tried").string() + " " + looper);
+    Ended ended = shell(bin + "/autoccl run -n 2 --budget 100 --no-profile --timeout " +
+                        std::to_string(timeoutSeconds) + " -- " + bin + "/looper --apart --bytes " +
+                        std::to_string(65536 << size) + " --log " + (folder_ / "tried").string() +
+                        " " + looper);
     unsetenv("AUTOCCL_JOURNAL");
     return ended;
   }
