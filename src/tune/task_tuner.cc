@@ -123,7 +123,7 @@ double TaskTuner::issued(uint64_t calls, int64_t nowNs, Budget& budget, const St
   unheardCalls_ += unheard;
   const double us = double(unheard) * median(recentUs_);
   budget.communicated(us);
-  if (status_.config != space_.fallback) status_.savedUs += us * (status_.gain - 1);
+  status_.savedUs += double(unheard) * savedUs(median(recentUs_));
   return us;
 }
 
@@ -153,11 +153,15 @@ void TaskTuner::served(const TimedCall& c, double us, Budget& budget) {
     around_.push_back({status_.config, us, c.callIndex, false, false});
     if (around_.size() > kMostAround) around_.pop_front();
   }
-  if (status_.config != space_.fallback)
-    status_.savedUs +=
-        bySteps() ? baseStepUs_ / callsPerStep_ * (1 - 1 / status_.gain) : us * (status_.gain - 1);
+  status_.savedUs += savedUs(us);
   if (status_.state == TaskState::kConverged && change_.put(us) && c.callIndex >= quietUntilCall_)
     reopen("; search re-opened: the time of the choice changed");
+}
+
+/// By a call of the choice that took so long.
+double TaskTuner::savedUs(double us) const {
+  if (status_.config == space_.fallback) return 0;
+  return bySteps() ? baseStepUs_ / callsPerStep_ * (1 - 1 / status_.gain) : us * (status_.gain - 1);
 }
 
 void TaskTuner::reopen(const std::string& remark) {

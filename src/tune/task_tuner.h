@@ -83,6 +83,7 @@ class TaskTuner {
   void finishConfirmation(const StepTable& steps, int64_t nowNs);
   void finishDrift(const StepTable& steps, int64_t nowNs);
   void settleOn(const Confirmed& c, const StepTable& steps, int64_t nowNs);
+  [[nodiscard]] double savedUs(double us) const;
   void reopen(const std::string& remark);
   void rollBack(const std::string& why);
   void charge(Budget& budget, const StepTable& steps);
