@@ -128,23 +128,79 @@ TEST(NcclTuning, RunsThePairsItForces) {
   EXPECT_GE(run.size(), 4U) << "the search has tried several pairs";
 }
 
-TEST(NcclTuning, NeedsNoInterposerWhereACoordinatorIsNamed) {
-  const TraceFolder trace;
+/// A job that NCCL loads the plugins into, without the interposer.
+Ran runWithPluginsAlone(const std::string& words, const TraceFolder& trace,
+                        const Environment& more = {}) {
   const std::string key = trace.path() + "/../nccl-tuning-test-key";
   std::ofstream(key) << "0123456789abcdef0123456789abcdef";
-  ASSERT_EQ(chmod(key.c_str(), 0600), 0);
-  const Ran ran = runJob("nccl_program -n 4 --calls 400 --kinds ar --sizes 262144",
-                         {{"NCCL_TUNER_PLUGIN", kLibrary},
-                          {"NCCL_PROFILER_PLUGIN", kLibrary},
-                          {"AUTOCCL_TUNE", "1"},
-                          {"AUTOCCL_LOG", "info"},
-                          {"HOME", "/nonexistent"},
-                          {"AUTOCCL_COORDINATOR", "127.0.0.1:29731"},
-                          {"AUTOCCL_KEY_FILE", key},
-                          {"NCCL_DOUBLE_TRACE", trace.path()}});
+  EXPECT_EQ(chmod(key.c_str(), 0600), 0);
+  Environment all{{"NCCL_TUNER_PLUGIN", kLibrary}, {"NCCL_PROFILER_PLUGIN", kLibrary},
+                  {"AUTOCCL_TUNE", "1"},           {"AUTOCCL_LOG", "info"},
+                  {"HOME", "/nonexistent"},        {"AUTOCCL_COORDINATOR", "127.0.0.1:29731"},
+                  {"AUTOCCL_KEY_FILE", key},       {"NCCL_DOUBLE_TRACE", trace.path()}};
+  all.insert(all.end(), more.begin(), more.end());
+  const Ran ran = runJob(words, all);
   std::remove(key.c_str());
+  return ran;
+}
+
+TEST(NcclTuning, NeedsNoInterposerWhereACoordinatorIsNamed) {
+  const TraceFolder trace;
+  const Ran ran =
+      runWithPluginsAlone("nccl_program -n 4 --calls 400 --kinds ar --sizes 262144", trace);
   expectOneChoicePerCall(ran, trace);
   EXPECT_GT(tunedAnswers(trace), 0U) << ran.text;
+}
+
+TEST(NcclTuning, WithPluginsAloneCapturedCallsStillTakeOneChoiceOnAllRanks) {
+  for (const char* version : {"22707", "22809", "23102"}) {
+    const TraceFolder trace;
+    const Ran ran =
+        runWithPluginsAlone("nccl_program -n 2 --calls 400 --kinds ar --sizes 65536 --capture",
+                            trace, {{"NCCL_DOUBLE_VERSION", version}});
+    EXPECT_EQ(ran.status, 0) << version << "\n" << ran.text;
+    EXPECT_EQ(trace.firstDifference(), "") << version;
+    expectNothingWrong(trace);
+  }
+}
+
+TEST(NcclTuning, WithPluginsAloneASimulationOnOneRankEndsTuningAndNothingElse) {
+  const TraceFolder trace;
+  const Ran ran = runWithPluginsAlone(
+      "nccl_program -n 4 --calls 1200 --kinds ar --sizes 65536 --simulate-on 1", trace);
+  expectOneChoicePerCall(ran, trace);
+  EXPECT_TRUE(ran.says("is off: rank 1 and rank 0 issued different calls")) << ran.text;
+}
+
+/// Calls of rank 0 before which somebody began to measure.
+std::vector<long> measuredCalls(const TraceFolder& trace) {
+  std::vector<long> calls;
+  long last = -1;
+  for (const std::string& line : trace.lines({"measured before "})) {
+    const long call = std::stol(line.substr(std::string("measured before ").size()));
+    if (call < last) break;  // the next rank's
+    calls.push_back(last = call);
+  }
+  return calls;
+}
+
+TEST(NcclTuning, OnceSettledMeasuresNothingButInRareWindows) {
+  const TraceFolder trace;
+  const Ran ran =
+      runJob("nccl_program -n 2 --calls 33000 --kinds ar --sizes 65536",
+             preloaded(trace, {{"NCCL_DOUBLE_PACE", "0.2"}, {"AUTOCCL_BUDGET", "100"}}), 120);
+  expectOneChoicePerCall(ran, trace);
+  const auto calls = measuredCalls(trace);
+  ASSERT_FALSE(calls.empty());
+  long longest = 0, resumed = 0;
+  for (size_t i = 1; i < calls.size(); ++i) {
+    const long quiet = calls[i] - calls[i - 1];
+    longest = std::max(longest, quiet);
+    resumed += quiet > 1000;
+  }
+  EXPECT_GT(longest, 1000) << "no event of NCCL's or of CUDA's in between";
+  EXPECT_GT(resumed, 0) << "measuring goes on where the choice is checked";
+  EXPECT_LT(std::ssize(calls), 33000 / 2);
 }
 
 TEST(NcclTuning, TouchesNothingWhereItIsOff) {

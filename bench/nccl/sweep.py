@@ -2,11 +2,13 @@
 """Times AllReduce, AllGather and ReduceScatter of several sizes, again and again, in one process group.
 
 usage: torchrun --nproc-per-node N bench/nccl/sweep.py [--steps 500] [--last 200] [--sizes 65536,…]
-                                                       [--gemm K] [--hosts] [--json FILE]
+                                                       [--gemm K] [--blocks 15] [--hosts] [--json FILE]
 
 A step calls every collective once at every size, on float32 of ordinary device memory; each call is timed
 with CUDA events on the stream. FILE gets per collective and size the median over steps 10 to 59 (first_us)
-and over the last steps (last_us), the least over the ranks, and whether a last AllReduce was right.
+and over the last steps (last_us), the least over the ranks, and whether a last AllReduce was right. Then every
+task runs in blocks of back-to-back calls, the tasks in turn, with one event before a block and one behind: block_us is
+the median time of a call in them, what a program feels of it with nothing of ours between the calls.
 --gemm K runs four K x K bf16 matrix products a step on another stream. --hosts gives every rank a host id
 of its own, so that NCCL goes over sockets. Nothing in here knows of AutoCCL: preload it to tune.
 """
@@ -16,6 +18,7 @@ import os
 import time
 
 STEPS_OF_FIRST = range(10, 60)
+BLOCK_CALLS = 20
 
 
 def arguments():
@@ -24,6 +27,7 @@ def arguments():
     parser.add_argument("--last", type=int, default=200)
     parser.add_argument("--sizes", default="65536,262144,1048576,4194304,16777216,67108864")
     parser.add_argument("--gemm", type=int, default=0)
+    parser.add_argument("--blocks", type=int, default=15)
     parser.add_argument("--hosts", action="store_true")
     parser.add_argument("--json", default="sweep.json")
     return parser.parse_args()
@@ -85,12 +89,38 @@ def main():
     def microseconds(steps, index):
         return median([timed[s][index][0].elapsed_time(timed[s][index][1]) * 1e3 for s in steps])
 
+    def block(call):
+        before, after = event(), event()
+        before.record()
+        for _ in range(BLOCK_CALLS):
+            call()
+        after.record()
+        return before, after
+
+    blocks = [[] for _ in tasks]
+    for _ in range(options.blocks):
+        for index, (_, _, call) in enumerate(tasks):
+            if options.gemm:
+                side.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(side):
+                    for _ in range(4):
+                        torch.mm(left, left, out=product)
+            blocks[index].append(block(call))
+            if options.gemm:
+                torch.cuda.current_stream().wait_stream(side)
+        torch.cuda.synchronize()
+
+    def block_us(index):
+        return median([a.elapsed_time(b) * 1e3 / BLOCK_CALLS for a, b in blocks[index]])
+
     rows = []
     for index, (name, size, _) in enumerate(tasks):
         last = range(options.steps - options.last, options.steps)
-        both = torch.tensor([microseconds(STEPS_OF_FIRST, index), microseconds(last, index)], device=device)
-        dist.all_reduce(both, op=dist.ReduceOp.MIN)
-        rows.append({"collective": name, "bytes": size, "first_us": both[0].item(), "last_us": both[1].item()})
+        times = torch.tensor([microseconds(STEPS_OF_FIRST, index), microseconds(last, index), block_us(index)],
+                             device=device)
+        dist.all_reduce(times, op=dist.ReduceOp.MIN)
+        first_us, last_us, of_block_us = times.tolist()
+        rows.append({"collective": name, "bytes": size, "first_us": first_us, "last_us": last_us, "block_us": of_block_us})
     check = torch.full((1 << 20,), float(rank + 1), device=device)
     dist.all_reduce(check)
     right = bool((check == ranks * (ranks + 1) / 2).all())

@@ -2,6 +2,7 @@
 // host memory. CUDA_DOUBLE_DEVICES says how many devices there are (8); the device that
 // CUDA_DOUBLE_OTHER or CUDA_DOUBLE_MIG names is of another kind, or a slice.
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -78,6 +79,8 @@ struct Named {
 #define CUDA_DOUBLE_ENTRY(name, arguments) {#name, reinterpret_cast<void*>(&(name))},
 const Named kCalls[] = {CUDA_DOUBLE_CALLS(CUDA_DOUBLE_ENTRY)};
 #undef CUDA_DOUBLE_ENTRY
+
+std::atomic<unsigned long long> timings{0};
 
 }  // namespace
 
@@ -329,8 +332,12 @@ DOUBLE_API CUresult cuEventDestroy_v2(CUevent event) {
   delete event;  // a mark under way belongs to the work that sets it
   return CUDA_SUCCESS;
 }
+DOUBLE_API unsigned long long cudaDoubleTimings(void) {
+  return timings.load();
+}
 DOUBLE_API CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->timed) timings.fetch_add(1);
   CUstream_st* target = resolve(stream);
   auto mark = std::make_shared<Mark>();
   auto capture = target->capture();

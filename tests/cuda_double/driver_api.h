@@ -136,6 +136,9 @@ enum {
   X(cuGetProcAddress_v2,                                                                        \
     (const char* symbol, void** address, int version, uint64_t flags, int* status))
 
+/// Records of timing events so far, whoever made them; not CUDA's.
+unsigned long long cudaDoubleTimings(void);
+
 #define CUDA_DOUBLE_DECLARE(name, arguments) CUresult name arguments;
 CUDA_DOUBLE_CALLS(CUDA_DOUBLE_DECLARE)
 #undef CUDA_DOUBLE_DECLARE

@@ -28,6 +28,8 @@ Cuda load() {
   find(c.eventRecord, "cuEventRecord");
   find(c.eventDestroy, "cuEventDestroy_v2");
   c.found = all;
+  c.doubleTimings =
+      reinterpret_cast<decltype(c.doubleTimings)>(dlsym(library, "cudaDoubleTimings"));
   return c;
 }
 

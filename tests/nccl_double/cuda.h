@@ -17,6 +17,7 @@ struct Cuda {
   decltype(&::cuEventCreate) eventCreate = nullptr;
   decltype(&::cuEventRecord) eventRecord = nullptr;
   decltype(&::cuEventDestroy_v2) eventDestroy = nullptr;
+  decltype(&::cudaDoubleTimings) doubleTimings = nullptr;  // the look-alike's alone
   bool found = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace {
 
 using namespace nccl;
 
+std::atomic<uint64_t> eventsStarted{0};
 int activationMask = 0;  // set by the plugin, at any time and from any thread
 
 /// Writes the fields that this version's body has.
@@ -145,6 +147,7 @@ class ProfilerOf : public Profiler {
     event.parent = parent;
     fill(event);
     void* handle = nullptr;
+    eventsStarted.fetch_add(1, std::memory_order_relaxed);
     plugin_->startEvent(context, &handle, &event);
     return handle;
   }
@@ -206,6 +209,10 @@ Process& process() {
 
 int profilerMask() noexcept {
   return __atomic_load_n(&activationMask, __ATOMIC_RELAXED);
+}
+
+uint64_t profilerEvents() noexcept {
+  return eventsStarted.load(std::memory_order_relaxed);
 }
 
 Profiler* acquireProfiler() {

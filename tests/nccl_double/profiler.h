@@ -63,6 +63,9 @@ class Profiler {
 /// The word that the plugin was given at init; read again for every operation.
 [[nodiscard]] int profilerMask() noexcept;
 
+/// startEvent calls so far.
+[[nodiscard]] uint64_t profilerEvents() noexcept;
+
 /// The process's profiler for one more communicator, or null; a failed load is final.
 [[nodiscard]] Profiler* acquireProfiler();
 void releaseProfiler();

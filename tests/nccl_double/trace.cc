@@ -54,7 +54,19 @@ void Trace::call(const CollTask& t) {
         file_, "call %" PRIu64 " %s bytes=%zu %s/%s nc=%d nt=%d chunk=%zu digest=%016" PRIx64 "\n",
         calls_, nameOfFunc(t.func), t.count * t.elementBytes, nameOfAlgo(t.algo),
         nameOfProto(t.proto), t.channels, t.warps * 32, t.chunk, digest_);
+  noteMeasuring();
   ++calls_;
+}
+
+/// One line a call in which somebody began to measure, by events of the profiler or of CUDA.
+void Trace::noteMeasuring() {
+  const uint64_t events = profilerEvents();
+  const uint64_t timings = cuda().doubleTimings != nullptr ? cuda().doubleTimings() : 0;
+  if (file_ != nullptr && (events != events_ || timings != timings_))
+    std::fprintf(file_, "measured before %" PRIu64 ": events=%" PRIu64 " timings=%" PRIu64 "\n",
+                 calls_, events - events_, timings - timings_);
+  events_ = events;
+  timings_ = timings;
 }
 
 void Trace::chunk(size_t incoming, size_t answered, size_t grain, size_t most) {

@@ -44,10 +44,13 @@ class Trace {
   [[nodiscard]] uint64_t calls() const;
 
  private:
+  void noteMeasuring();
+
   mutable std::mutex mutex_;
   std::FILE* file_ = nullptr;
   uint64_t digest_ = 14695981039346656037U;
   uint64_t calls_ = 0;
+  uint64_t events_ = 0, timings_ = 0;  // of the process, when last looked at
 };
 
 }  // namespace autoccl::nccl_double
