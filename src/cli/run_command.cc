@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/setting_options.h"
 #include "cli/tuned_job.h"
+#include "model/variant.h"
 #include "report/run_report.h"
 #include "report/summary.h"
 
@@ -64,6 +65,25 @@ void addJobOptions(CLI::App& app, Options& o) {
   app.add_flag("-q,--quiet", o.job.quiet, "No progress, no table; errors only.");
 }
 
+void addVariants(CLI::App& app, const std::shared_ptr<Variables>& settings) {
+  const auto set = [settings](const std::string& words) {
+    settings->emplace_back("AUTOCCL_VARIANTS", words);
+  };
+  const auto refusal = [](const std::string& words) {
+    const std::string_view word = unknownVariantWord(words);
+    return word.empty() ? ""
+                        : "'" + std::string(word) +
+                              "' is not allowed; allowed: " + std::string(kVariantWords);
+  };
+  app.add_option_function<std::string>(
+         "--variants", set,
+         "NCCL programs: also tries what NCCL fixes when it makes a communicator, on further "
+         "communicators made beside each of the program's. Allowed, between commas: " +
+             std::string(kVariantWords) + ".")
+      ->type_name("WORDS")
+      ->check(CLI::Validator(refusal, ""));
+}
+
 }  // namespace
 
 void addRun(CLI::App& app) {
@@ -80,6 +100,7 @@ void addRun(CLI::App& app) {
   app.add_option("--report", o->report, "Writes the run's HTML report into FILE.")
       ->type_name("FILE");
   o->settings = addSettingOptions(app);
+  addVariants(app, o->settings);
   app.add_option("CMD", o->job.words, "The program and its arguments, after --.")
       ->required()
       ->type_name("CMD...");

@@ -14,7 +14,7 @@ struct SettingOption {
   const char* option;
   const char* variable;
 };
-constexpr std::array<SettingOption, 9> kOptions{{
+constexpr std::array<SettingOption, 8> kOptions{{
     {"--policy", "AUTOCCL_POLICY"},
     {"--objective", "AUTOCCL_OBJECTIVE"},
     {"--budget", "AUTOCCL_BUDGET"},
@@ -23,7 +23,6 @@ constexpr std::array<SettingOption, 9> kOptions{{
     {"--seed", "AUTOCCL_SEED"},
     {"--deterministic", "AUTOCCL_DETERMINISTIC"},
     {"--check", "AUTOCCL_CHECK"},
-    {"--variants", "AUTOCCL_VARIANTS"},
 }};
 
 const SettingRow& rowOf(std::string_view variable) {

@@ -4,6 +4,7 @@
 #include "model/config.h"
 #include "model/space.h"
 #include "model/task.h"
+#include "model/variant.h"
 
 namespace autoccl {
 namespace {
@@ -27,6 +28,13 @@ TEST(Config, ACommunicatorBesideTheUsersIsNamed) {
   EXPECT_EQ(toText(c), "ring/simple/auto nc=8 nt=auto c=auto on=large-buffers");
   EXPECT_EQ(parseConfig(toText(c)), c);
   EXPECT_TRUE(wellFormed(c));
+}
+
+TEST(Variant, AWordThatIsNoneIsFoundInAList) {
+  EXPECT_EQ(unknownVariantWord(""), "");
+  EXPECT_EQ(unknownVariantWord("threads,sockets"), "");
+  EXPECT_EQ(unknownVariantWord("threads,thread,x"), "thread");
+  EXPECT_EQ(unknownVariantWord("threads,,sockets"), ",");
 }
 
 TEST(Config, OnlyAnEngineThatPicksTheTransportPicksCountsToo) {

@@ -11,7 +11,27 @@ constexpr std::array<std::string_view, kVariants> kText{
     "gdr-nowhere", "four-threads", "sixteen-sockets", "ring-ll",       "ring-simple",
     "tree-ll",     "tree-simple"};
 
+bool isWord(std::string_view word) noexcept {
+  for (std::string_view rest = kVariantWords;;) {
+    const size_t bar = rest.find('|');
+    if (rest.substr(0, bar) == word) return true;
+    if (bar == std::string_view::npos) return false;
+    rest.remove_prefix(bar + 1);
+  }
+}
+
 }  // namespace
+
+std::string_view unknownVariantWord(std::string_view list) noexcept {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string_view word = list.substr(0, comma);
+    if (!isWord(word)) return word.empty() ? "," : word;
+    if (comma == std::string_view::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  return {};
+}
 
 std::string_view toText(Variant v) noexcept {
   const auto i = static_cast<size_t>(v);

@@ -33,6 +33,11 @@ enum class Variant : uint8_t {
 };
 inline constexpr int kVariants = 17;
 
+/// Kinds of variants that a user can ask for, separated by '|'.
+inline constexpr std::string_view kVariantWords = "threads|buffers|transport|infiniband|sockets";
+/// The first word of the list (between commas) that is none of them; empty where all are.
+[[nodiscard]] std::string_view unknownVariantWord(std::string_view list) noexcept;
+
 /// A set of variants: bit i for number i.
 using VariantSet = uint32_t;
 [[nodiscard]] constexpr VariantSet bitOf(Variant v) noexcept {

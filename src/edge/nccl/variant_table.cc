@@ -128,12 +128,10 @@ const std::vector<VariantRow>& variantRows() {
 }
 
 VariantSet variantsNamed(std::string_view words, int ncclVersion) {
-  const auto known = wordsOf(kVariantWords, '|');
+  if (const std::string_view word = unknownVariantWord(words); !word.empty())
+    throw Error(ErrorCode::kUsage, "AUTOCCL_VARIANTS: '" + std::string(word) + "' is no variant",
+                "allowed, between commas: " + std::string(kVariantWords));
   const auto asked = wordsOf(words, ',');
-  for (const std::string_view word : asked)
-    if (std::find(known.begin(), known.end(), word) == known.end())
-      throw Error(ErrorCode::kUsage, "AUTOCCL_VARIANTS: '" + std::string(word) + "' is no variant",
-                  "allowed, between commas: " + std::string(kVariantWords));
   VariantSet set = 0;
   for (const VariantRow& row : kRows)
     if (row.word.empty() ? !asked.empty() && ncclVersion < kFirstTuner

@@ -31,9 +31,6 @@ struct VariantRow {
 /// All but kOwn, in the order of Variant.
 [[nodiscard]] const std::vector<VariantRow>& variantRows();
 
-/// The words that AUTOCCL_VARIANTS may hold, between commas.
-inline constexpr std::string_view kVariantWords = "threads|buffers|transport|infiniband|sockets";
-
 /// The variants that these words stand for. 2.18 takes pairs of algorithm and protocol from
 /// variants too, whatever words there are. Throws Error that names a word it does not know.
 [[nodiscard]] VariantSet variantsNamed(std::string_view words, int ncclVersion);

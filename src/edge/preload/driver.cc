@@ -17,6 +17,7 @@ bool take(void* library, const char* name, Function& into) noexcept {
 
 bool takeAll(void* library, Driver& d) noexcept {
   (void)take(library, "cuStreamWaitEvent", d.streamWaitEvent);
+  (void)take(library, "cuMemGetInfo_v2", d.memoryInfo);
   return take(library, "cuCtxGetCurrent", d.contextGetCurrent) &&
          take(library, "cuCtxSetCurrent", d.contextSetCurrent) &&
          take(library, "cuCtxGetDevice", d.contextGetDevice) &&

@@ -1,6 +1,8 @@
 // The few calls of the CUDA driver that timing needs.
 #pragma once
 
+#include <cstddef>
+
 namespace autoccl::preload {
 
 /// Looked up in the libcuda.so.1 that the process has loaded by itself; we never load one. Results
@@ -23,6 +25,7 @@ struct Driver {
   int (*eventRecord)(Event, void* stream) = nullptr;
   int (*eventQuery)(Event) = nullptr;
   int (*streamWaitEvent)(void* stream, Event, unsigned flags) = nullptr;  // may be missing
+  int (*memoryInfo)(size_t* free, size_t* total) = nullptr;               // may be missing
   int (*eventElapsedTime)(float* milliseconds, Event start, Event end) = nullptr;
 
   /// Null where no libcuda.so.1 is loaded (yet), or it lacks one of the calls. Thread-safe, cold:

@@ -91,7 +91,10 @@ Route routeOf(Watcher&, CommEntry& entry, const CallFacts& facts) noexcept {
   route.comm = facts.comm;
   if (!isSwitchable(entry, facts)) return route;
   Family* family = familyOf(entry);
-  if (family == nullptr) return route;
+  if (family == nullptr) {  // none yet, or it has ended while they were made
+    route.refused = entry.comm.load(std::memory_order_acquire) == nullptr;
+    return route;
+  }
   nccl::CallNote& note = nccl::callNote;
   note.switchable = true;
   route.family = family;

@@ -32,6 +32,8 @@ namespace {
 using nccl::VariantRow;
 using Bytes = Exchange::Bytes;
 
+constexpr const char* kLost = "another rank has not come, or has left";
+constexpr int64_t kLongestGateNs = 5'000'000'000;  // for an init of the program's that is under way
 constexpr int kUsualChannels = 16;
 constexpr int kFirstTuner = 21900;
 constexpr int kFirstContext = 22100;       // tuner v2: before, a context is made at the first call
@@ -59,6 +61,13 @@ Function functionOf(PrivateLibrary* library, Symbol symbol) {
     throw Error(ErrorCode::kSystem,
                 std::string("NCCL has no ") + kSymbolNames[static_cast<size_t>(symbol)]);
   return reinterpret_cast<Function>(found);
+}
+
+/// Of the current device, in bytes; 0 where the driver does not say.
+uint64_t freeMemory() {
+  size_t free = 0, total = 0;
+  const Driver* driver = Driver::found();
+  return driver->memoryInfo != nullptr && driver->memoryInfo(&free, &total) == 0 ? free : 0;
 }
 
 Bytes bytesOf(VariantSet set) {
@@ -120,6 +129,7 @@ struct VariantMaker::Attempt {
   UniqueId id{};
   UserConfig config;
   Driver::Context context = nullptr;
+  uint64_t freeBefore = 0;  // bytes of GPU memory
 
   std::mutex mutex;
   bool over = false, givenUp = false;
@@ -172,16 +182,17 @@ void VariantMaker::Attempt::work() noexcept {
 /// The exchange, and no more steps once one has failed.
 class VariantMaker::Steps {
  public:
-  Steps(const TcpLinks::Options& options, int64_t deadlineNs) : exchange_(options, deadlineNs) {}
+  Steps(const TcpLinks::Options& options, int64_t deadlineNs, std::function<bool()> cancelled)
+      : exchange_(options, deadlineNs, std::move(cancelled)) {}
   /// Throws where the ranks have lost each other.
   Bytes step(const Bytes& mine, const Exchange::Answer& answer) {
     auto all = exchange_.step(mine, answer);
-    if (!all) throw Error(ErrorCode::kSystem, "another rank has not come, or has left");
+    if (!all) throw Error(ErrorCode::kSystem, kLost);
     return *all;
   }
   bool all(const std::function<std::optional<bool>()>& mine) {
     const auto answer = exchange_.all(mine);
-    if (!answer) throw Error(ErrorCode::kSystem, "another rank has not come, or has left");
+    if (!answer) throw Error(ErrorCode::kSystem, kLost);
     return *answer;
   }
 
@@ -239,7 +250,8 @@ VariantSet VariantMaker::run() {
   if (!options) return 0;
   const VariantPlan plan = planVariants(version_, channelsExpected(entry_));
   for (const std::string& line : plan.lines) say(LogLevel::kInfo, entry_, line);
-  Steps steps(*options, deadlineNs_);
+  // Whoever aborts the communicator takes it out of the book first.
+  Steps steps(*options, deadlineNs_, [this] { return entry_.comm.load() == nullptr; });
   VariantSet wanted = setOf(steps.step(bytesOf(plan.variants), common));
   VariantSet made = 0;
   for (const VariantRow& row : nccl::variantRows())
@@ -261,6 +273,7 @@ std::shared_ptr<VariantMaker::Attempt> VariantMaker::prepare(const VariantRow& r
     attempt->library = PrivateLibrary::open(targets.library());
   if (Driver::found()->contextGetCurrent(&attempt->context) != 0)
     throw Error(ErrorCode::kSystem, "no CUDA context is current");
+  attempt->freeBefore = freeMemory();
   return attempt;
 }
 
@@ -303,7 +316,7 @@ bool VariantMaker::make(const VariantRow& row, Steps& steps) {
 bool VariantMaker::makeTogether(const std::shared_ptr<Attempt>& attempt, const VariantRow& row,
                                 Steps& steps) {
   InitGate& gate = InitGate::ofProcess();
-  const bool open = gate.begin(attempt->variables, deadlineNs_);
+  const bool open = gate.begin(attempt->variables, std::min(deadlineNs_, nowNs() + kLongestGateNs));
   bool everywhere = false;
   try {
     if (open) Attempt::begin(attempt);
@@ -330,6 +343,10 @@ bool VariantMaker::makeTogether(const std::shared_ptr<Attempt>& attempt, const V
 
 void VariantMaker::keep(const Attempt& attempt, Variant variant) {
   Member& member = *attempt.member;
+  if (const uint64_t free = freeMemory(); attempt.freeBefore > free)
+    say(LogLevel::kInfo, entry_,
+        std::string(toText(variant)) + " has taken " + inMiB(attempt.freeBefore - free) +
+            " of GPU memory");
   member.library = attempt.library;
   member.comm.store(attempt.comm);
   if (void* context = member.known.context.load())
@@ -358,7 +375,8 @@ Family* makeFamily(CommEntry& entry) noexcept {
   } catch (const std::exception& error) {
     say(LogLevel::kWarn, entry, std::string("no more are made: ") + error.what());
   }
-  if (family != nullptr) family->context->offer(made);
+  if (family == nullptr || entry.comm.load() == nullptr) return nullptr;
+  family->context->offer(made);
   return family;
 }
 

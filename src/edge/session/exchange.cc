@@ -15,11 +15,13 @@ constexpr int64_t kFarewellNs = 1'000'000'000;  // for the last answers to leave
 
 }  // namespace
 
-Exchange::Exchange(const TcpLinks::Options& options, int64_t deadlineNs)
+Exchange::Exchange(const TcpLinks::Options& options, int64_t deadlineNs,
+                   std::function<bool()> cancelled)
     : links_(options),
       rank_(options.rank),
       nRanks_(options.nRanks),
       deadlineNs_(deadlineNs),
+      cancelled_(std::move(cancelled)),
       ofRanks_(static_cast<size_t>(options.nRanks)),
       next_(ofRanks_.size()) {}
 
@@ -96,7 +98,7 @@ void Exchange::conclude(const Bytes& answer) {
 
 bool Exchange::wait() {
   if (left_) return false;
-  if (nowNs() >= deadlineNs_) {
+  if (nowNs() >= deadlineNs_ || (cancelled_ && cancelled_())) {
     left_ = true;
     return false;
   }

@@ -14,15 +14,17 @@ namespace autoccl {
 /// What it does. In a step every rank gives bytes to rank 0, which makes one answer of them all;
 /// every rank returns with that answer. Ranks take the same steps in the same order.
 /// Threads. One: the caller's, which waits in step(). Cost: two messages a rank and step.
-/// Errors. Nothing where a rank has left, or the answer is not there by the deadline: then no step
+/// Errors. Nothing where a rank has left, the answer is not there by the deadline, or it is
+/// cancelled: then no step
 /// of this exchange will come to pass, here or elsewhere. Throws Error as TcpLinks does.
 class Exchange {
  public:
   using Bytes = std::vector<uint8_t>;
   using Answer = std::function<Bytes(const std::vector<Bytes>& ofRanks)>;
 
-  /// deadlineNs: of all steps together, by nowNs().
-  Exchange(const TcpLinks::Options& options, int64_t deadlineNs);
+  /// deadlineNs: of all steps together, by nowNs(). `cancelled` is asked while this rank waits.
+  Exchange(const TcpLinks::Options& options, int64_t deadlineNs,
+           std::function<bool()> cancelled = {});
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -49,6 +51,7 @@ class Exchange {
   const int rank_;
   const int nRanks_;
   const int64_t deadlineNs_;
+  const std::function<bool()> cancelled_;
   uint32_t step_ = 0;
   std::optional<Bytes> mine_;
   std::vector<std::optional<Bytes>> ofRanks_;  // rank 0: this step's

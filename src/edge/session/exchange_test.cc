@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -49,6 +50,14 @@ TEST(Exchange, GivesEveryRankTheSameAnswerStepByStep) {
 TEST(Exchange, EndsAtTheDeadlineWhereARankNeverComes) {
   Exchange exchange(optionsOf(0, 2, 29312), inSeconds(0.05));
   EXPECT_FALSE(exchange.step({1}, least));
+}
+
+TEST(Exchange, EndsWhenItIsCancelled) {
+  bool asked = false;
+  Exchange exchange(optionsOf(0, 2, 29315), inSeconds(20),
+                    [&] { return std::exchange(asked, true); });
+  EXPECT_FALSE(exchange.step({1}, least));
+  EXPECT_FALSE(exchange.step({1}, least)) << "and so does every later step";
 }
 
 TEST(Exchange, OneNoIsTheAnswerForThoseWhoStillThink) {
