@@ -46,6 +46,7 @@ void addTopo(CLI::App& app) {
   addTopoLint(app);
   addTopoPlan(app);
   addTopoExport(app);
+  addTopoPlatforms(app);
 }
 
 }  // namespace autoccl::cli

@@ -14,6 +14,7 @@ void addTopoShow(CLI::App& app);
 void addTopoLint(CLI::App& app);
 void addTopoExport(CLI::App& app);
 void addTopoPlan(CLI::App& app);
+void addTopoPlatforms(CLI::App& app);
 
 /// This machine by /sys and, where there is one, NVML. With `sysRoot` the saved tree below it.
 [[nodiscard]] topo::Host liveHost(const std::string& sysRoot);

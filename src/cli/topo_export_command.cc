@@ -12,13 +12,14 @@
 #include "topo/discover.h"
 #include "topo/nccl_complete.h"
 #include "topo/nccl_env.h"
+#include "topo/platform.h"
 #include "topo/summary.h"
 
 namespace autoccl::cli {
 namespace {
 
 struct Options {
-  std::string file, sysRoot, format = "nccl", cpu, version, topoFile, out = "-";
+  std::string file, sysRoot, platform, format = "nccl", cpu, version, topoFile, out = "-";
   bool rails = false;
 };
 
@@ -52,7 +53,11 @@ std::string asEnvironment(const topo::Host& host, const Options& o) {
                 "write it as 2.28.9");
   request.topologyFile = o.topoFile;
   request.rails = o.rails;
-  return topo::ncclEnvironment(host, request);
+  std::string lines = topo::ncclEnvironment(host, request);
+  if (o.platform.empty()) return lines;
+  for (const auto& v : topo::platformNamed(o.platform).variables)
+    lines += "# " + v.why + "\n" + v.name + "=" + v.value + "\n";
+  return lines;
 }
 
 std::string asSummary(const topo::Host& host, const Options&) {
@@ -100,6 +105,9 @@ void addTopoExport(CLI::App& app) {
       ->type_name("CPU");
   sub->add_option("--nccl-version", o->version, "For nccl-env: the release. Default: the newest.")
       ->type_name("V");
+  sub->add_option("--platform", o->platform,
+                  "For nccl-env: with the variables of a known platform (autoccl topo platforms).")
+      ->type_name("NAME");
   sub->add_option("--topo-file", o->topoFile, "For nccl-env: where the exported XML will lie.")
       ->type_name("FILE");
   sub->add_flag("--rails", o->rails, "For nccl-env: all hosts have their NICs on the same rails.");

@@ -11,6 +11,7 @@
 #include "topo/lint.h"
 #include "topo/nccl_check.h"
 #include "topo/nccl_graphs.h"
+#include "topo/platform.h"
 
 namespace autoccl::cli {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::vector<int> gpus;
-  std::string sysRoot, json, sarif;
+  std::string sysRoot, platform, json, sarif;
 };
 
 /// Places of the GPUs that the job has, by the numbers people use.
@@ -52,6 +53,8 @@ class Linter {
     hosts_.push_back(std::move(host));
     named_.emplace_back(source, &hosts_.back());
     add(topo::lintHost(hosts_.back(), source, chosen(hosts_.back(), o_.gpus)));
+    if (!o_.platform.empty())
+      add(topo::lintPlatform(hosts_.back(), topo::platformNamed(o_.platform), source));
   }
   /// Throws ExitWith{kFindings} where there is something to say.
   void done() {
@@ -108,6 +111,9 @@ void addTopoLint(CLI::App& app) {
   sub->add_option("--sys-root", o->sysRoot,
                   "Reads /sys and /proc of another machine, saved below DIR.")
       ->type_name("DIR");
+  sub->add_option("--platform", o->platform,
+                  "Also hold it against a known platform (autoccl topo platforms).")
+      ->type_name("NAME");
   sub->add_option("--json", o->json, "Writes the findings as JSON (- is stdout, instead of text).")
       ->type_name("FILE");
   sub->add_option("--sarif", o->sarif,

@@ -13,12 +13,14 @@
 #include "topo/any_file.h"
 #include "topo/launch.h"
 #include "topo/plan_cost.h"
+#include "topo/platform.h"
 
 namespace autoccl::cli {
 namespace {
 
 struct Options {
-  std::string file, sysRoot, fabric, bytes = "128M", launcher = "torchrun", script, rankFile, json;
+  std::string file, sysRoot, platform, fabric, bytes = "128M", launcher = "torchrun", script,
+                                               rankFile, json;
   int hosts = 0;
   double nicGbps = 0;
   bool oneVisible = false;
@@ -54,10 +56,15 @@ topo::Fabric fabricOf(const Options& o, const topo::Host& host) {
 }
 
 topo::Job jobOf(const Options& o) {
-  std::string file = o.file;
-  if (file.empty() && !o.fabric.empty())
-    file = topo::readFabric(readInput(o.fabric), o.fabric).hostFile;
-  topo::Host host = file.empty() ? liveHost(o.sysRoot) : topo::readHost(readInput(file), file);
+  std::string file = o.file, platform = o.platform;
+  if (file.empty() && platform.empty() && !o.fabric.empty()) {
+    const topo::Fabric named = topo::readFabric(readInput(o.fabric), o.fabric);
+    file = named.hostFile;
+    platform = named.platform;
+  }
+  topo::Host host = !file.empty()       ? topo::readHost(readInput(file), file)
+                    : !platform.empty() ? topo::hostOf(topo::platformNamed(platform))
+                                        : liveHost(o.sysRoot);
   if (host.gpus.empty())
     throw Error(ErrorCode::kInput, (file.empty() ? "this machine" : file) + ": has no GPU",
                 "give a topology with GPUs: a dump of NCCL, or nvidia-smi topo -m");
@@ -252,6 +259,10 @@ void addTopoPlan(CLI::App& app) {
   sub->add_option("--nic-gbps", o->nicGbps, "Gbit/s of a NIC. Default: as in the topology.")
       ->check(CLI::Range(0.001, 100000.0))
       ->type_name("G");
+  sub->add_option("--platform", o->platform,
+                  "A known platform instead of FILE (autoccl topo platforms).")
+      ->excludes("FILE")
+      ->type_name("NAME");
   sub->add_option("--fabric", o->fabric,
                   "A fabric file instead: hosts, leaves, spines (docs/topo.md).")
       ->excludes("--hosts")

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "model/config.h"
 #include "store/nccl/choice.h"
+#include "store/nccl/lint_values.h"
 
 namespace autoccl::nccl {
 namespace {
@@ -225,7 +226,10 @@ class Linter {
 }  // namespace
 
 std::vector<Finding> lintSettings(const Sources& sources, int version) {
-  return Linter(sources, version).run();
+  std::vector<Finding> findings = Linter(sources, version).run();
+  for (Finding& f : findings) f.rule = "nccl-setting";
+  for (Finding& f : lintValues(sources)) findings.push_back(std::move(f));
+  return findings;
 }
 
 }  // namespace autoccl::nccl

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/finding.h"
+#include "store/nccl/log_ranks.h"
 
 namespace autoccl::nccl {
 
@@ -16,12 +17,20 @@ struct Log {
   bool sawTuner = false;  // the log speaks of tuner plugins at all
   size_t lines = 0;       // in all
   size_t ncclLines = 0;   // of them NCCL's
+  size_t cutLines = 0;    // of those, lines of choices or hops that are cut off or run together
+  int channels = 0;       // of a communicator; 0: not said
+  std::string network;    // "IB"; empty: not said
+  std::vector<SeenChoice> choices;  // what NCCL chose, each once
   std::vector<Finding>
       findings;  // a sentence that many ranks print stands once, where it was first
 };
 
 /// Any bytes are accepted. O(bytes). `fileName` is for the findings.
 [[nodiscard]] Log readLog(std::string_view text, const std::string& fileName);
+
+/// A line for each collective and size that the log shows, with the pair, channels and times it was
+/// chosen; at most 40, "…" behind. Empty where it shows none.
+[[nodiscard]] std::string choicesText(const Log& log);
 
 /// 22809 from "2.28.9" or "2.28.9-1+cuda13.0"; 0 where it is no version.
 [[nodiscard]] int versionOf(std::string_view text);

@@ -107,6 +107,21 @@ TEST(NcclLint, WhatCanDeadlockCorruptOrHideAFaultIsSaid) {
   EXPECT_EQ(lintText({{"NCCL_PROTO", "LL,Simple"}}), "");
 }
 
+TEST(NcclLint, ValuesThatAreRightAndStillSurprise) {
+  EXPECT_TRUE(contains(lintText({{"NCCL_NET_GDR_LEVEL", "5"}}),
+                       "means SYS: GPUDirect RDMA even between sockets"));
+  EXPECT_TRUE(contains(lintText({{"NCCL_NET_GDR_LEVEL", "2"}}), "means PXB"));
+  EXPECT_TRUE(contains(lintText({{"NCCL_NET_GDR_LEVEL", "pix"}}), "knows no such level"));
+  EXPECT_EQ(lintText({{"NCCL_NET_GDR_LEVEL", "PIX"}}), "");
+  EXPECT_TRUE(contains(lintText({{"NCCL_P2P_DISABLE", "1"}}), "work-round"));
+  EXPECT_EQ(lintText({{"NCCL_P2P_DISABLE", "0"}}), "");
+  EXPECT_TRUE(contains(lintText({{"NCCL_SHM_DISABLE", "1"}}), "over the network"));
+  EXPECT_TRUE(contains(lintText({{"NCCL_GRAPH_FILE", "/g.xml"}}), "does not start"));
+  EXPECT_TRUE(contains(lintText({{"NCCL_SOCKET_IFNAME", "eth0|eth1"}}), "separated by commas"));
+  EXPECT_TRUE(contains(lintText({{"NCCL_IB_QPS_PER_CONNECTION", "32"}}), "queue pairs"));
+  EXPECT_EQ(lintText({{"NCCL_SOCKET_IFNAME", "eth0,eth1"}}), "");
+}
+
 TEST(NcclLint, PluginPathsAreCheckedAgainstTheRelease) {
   EXPECT_TRUE(contains(lintText({{"NCCL_TUNER_PLUGIN", "./libx.so"}}), "absolute path"));
   EXPECT_TRUE(contains(lintText({{"NCCL_TUNER_PLUGIN", "/a/libx.so"}}, 22703), "1732"));
