@@ -255,5 +255,14 @@ TEST(NcclParallel, GroupsOfATrainingJobAreTunedAtOnceAndTheirTrialsDoNotOverlap)
     EXPECT_LE(turns[i - 1].to, turns[i].from) << turns[i - 1].owner << " and " << turns[i].owner;
 }
 
+TEST(NcclParallel, EveryGroupHasVariantsOfItsOwn) {
+  const TraceFolder trace;
+  const Ran ran = runJob("nccl_parallel --steps 100", preloaded(trace, "threads,transport"), 120);
+  expectOneChoicePerCall(ran, trace);
+  expectOneDigestPerSession(ran);
+  EXPECT_EQ(trace.lines({"comm rank=", "way=net"}).size(), 16U) << "eight ranks of two groups each";
+  EXPECT_EQ(trace.lines({"comm rank=", "threshold=65536 "}).size(), 16U);
+}
+
 }  // namespace
 }  // namespace autoccl

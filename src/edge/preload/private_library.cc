@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "base/error.h"
 #include "edge/preload/target.h"
@@ -48,9 +49,20 @@ int copyOf(const std::string& path, size_t& bytes) {
 }  // namespace
 
 std::atomic<bool> PrivateLibrary::any_{false};
-std::array<std::atomic<PrivateLibrary*>, PrivateLibrary::kMost> PrivateLibrary::all_{};
+std::array<std::atomic<PrivateLibrary*>, PrivateLibrary::kPurposes> PrivateLibrary::all_{};
 
-PrivateLibrary* PrivateLibrary::open(const void* address) {
+PrivateLibrary* PrivateLibrary::open(const void* address, size_t purpose) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto& place = all_.at(purpose);
+  if (PrivateLibrary* known = place.load()) return known;
+  PrivateLibrary* made = make(address);
+  place.store(made, std::memory_order_release);
+  any_.store(true, std::memory_order_release);
+  return made;
+}
+
+PrivateLibrary* PrivateLibrary::make(const void* address) {
   const std::string path = objectPath(address);
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name.rfind("libnccl.so", 0) != 0 && name.rfind("librccl.so", 0) != 0)
@@ -68,22 +80,16 @@ PrivateLibrary* PrivateLibrary::open(const void* address) {
   made->handle_ = handle;
   made->bytes_ = bytes;
   made->object_ = objectAt(dlsym(handle, "pncclGetVersion"));
-  for (auto& place_ : all_) {
-    PrivateLibrary* none = nullptr;
-    if (made->object_ == nullptr || !place_.compare_exchange_strong(none, made)) continue;
-    any_.store(true, std::memory_order_release);
-    return made;
-  }
-  delete made;
-  refuse(path, "it has no pncclGetVersion, or too many copies are there");
+  if (made->object_ != nullptr) return made;
+  delete made;  // what is loaded stays
+  refuse(path, "it has no pncclGetVersion");
 }
 
 PrivateLibrary* PrivateLibrary::search(const void* caller) noexcept {
   const void* object = objectAt(caller);
   for (auto& place : all_) {
     PrivateLibrary* library = place.load();
-    if (library == nullptr) return nullptr;
-    if (library->object_ == object) return library;
+    if (library != nullptr && library->object_ == object) return library;
   }
   return nullptr;
 }

@@ -19,9 +19,10 @@ namespace autoccl::preload {
 /// Never unloaded: its threads may run until the process ends. Thread-safe.
 class PrivateLibrary {
  public:
-  /// A copy of the library that holds this address. Throws Error where it is no libnccl of its own
-  /// (linked into another object), or the kernel or the loader refuses.
-  [[nodiscard]] static PrivateLibrary* open(const void* address);
+  /// A copy of the library that holds this address, one for each purpose (< kPurposes), made when
+  /// it is first asked for. Throws Error where it is no libnccl of its own (linked into another
+  /// object), or the kernel or the loader refuses.
+  [[nodiscard]] static PrivateLibrary* open(const void* address, size_t purpose);
   /// The copy that this code is in; null for all other code. HOT while there is no copy: one load.
   [[nodiscard]] static PrivateLibrary* ofCaller(const void* caller) noexcept {
     return any_.load(std::memory_order_acquire) ? search(caller) : nullptr;
@@ -33,11 +34,12 @@ class PrivateLibrary {
 
  private:
   PrivateLibrary() = default;
+  static PrivateLibrary* make(const void* address);
   static PrivateLibrary* search(const void* caller) noexcept;
 
-  static constexpr size_t kMost = 256;
+  static constexpr size_t kPurposes = 32;
   static std::atomic<bool> any_;
-  static std::array<std::atomic<PrivateLibrary*>, kMost> all_;
+  static std::array<std::atomic<PrivateLibrary*>, kPurposes> all_;
 
   void* handle_ = nullptr;
   const void* object_ = nullptr;  // where it is loaded

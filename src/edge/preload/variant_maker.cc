@@ -179,6 +179,23 @@ void VariantMaker::Attempt::work() noexcept {
   if (givenUp || made != kSuccess) abort();
 }
 
+/// The environment is the variant's while it lives.
+class VariantMaker::Environment {
+ public:
+  Environment() = default;
+  ~Environment() {
+    if (entered_) InitGate::ofProcess().end();
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  [[nodiscard]] bool enter(const NcclVariables& variables, int64_t deadlineNs) {
+    return entered_ = InitGate::ofProcess().begin(variables, deadlineNs);
+  }
+
+ private:
+  bool entered_ = false;
+};
+
 /// The exchange, and no more steps once one has failed.
 class VariantMaker::Steps {
  public:
@@ -270,7 +287,7 @@ std::shared_ptr<VariantMaker::Attempt> VariantMaker::prepare(const VariantRow& r
   known.nRanks = entry_.known.nRanks;
   known.device = entry_.known.device;
   if (nccl::needsCopy(row, version_, std::getenv("NCCL_NO_CACHE")))
-    attempt->library = PrivateLibrary::open(targets.library());
+    attempt->library = PrivateLibrary::open(targets.library(), static_cast<size_t>(row.variant));
   if (Driver::found()->contextGetCurrent(&attempt->context) != 0)
     throw Error(ErrorCode::kSystem, "no CUDA context is current");
   attempt->freeBefore = freeMemory();
@@ -291,11 +308,15 @@ void VariantMaker::Attempt::giveUp() noexcept {
   if (over) abort();
 }
 
+/// Under the variant's variables all along: a copy of the library reads some at its first call.
 bool VariantMaker::make(const VariantRow& row, Steps& steps) {
   std::shared_ptr<Attempt> attempt;
+  Environment environment;
   bool good = true;
   try {
     attempt = prepare(row);
+    if (!environment.enter(attempt->variables, std::min(deadlineNs_, nowNs() + kLongestGateNs)))
+      throw Error(ErrorCode::kSystem, "another communicator is being made all the time");
     if (entry_.known.rank == 0 &&
         functionOf<int (*)(UniqueId*)>(attempt->library, Symbol::kGetUniqueId)(&attempt->id) !=
             kSuccess)
@@ -312,21 +333,16 @@ bool VariantMaker::make(const VariantRow& row, Steps& steps) {
   return makeTogether(attempt, row, steps);
 }
 
-/// The environment is the variant's until this rank's making is over or given up.
 bool VariantMaker::makeTogether(const std::shared_ptr<Attempt>& attempt, const VariantRow& row,
                                 Steps& steps) {
-  InitGate& gate = InitGate::ofProcess();
-  const bool open = gate.begin(attempt->variables, std::min(deadlineNs_, nowNs() + kLongestGateNs));
+  Attempt::begin(attempt);
   bool everywhere = false;
   try {
-    if (open) Attempt::begin(attempt);
-    everywhere = steps.all([&] { return open ? attempt->ended() : std::optional<bool>(false); });
+    everywhere = steps.all([&] { return attempt->ended(); });
   } catch (const std::exception&) {
-    if (open) gate.end();
     attempt->giveUp();
     throw;
   }
-  if (open) gate.end();
   if (everywhere) {
     keep(*attempt, row.variant);
     return true;

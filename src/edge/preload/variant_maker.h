@@ -42,6 +42,7 @@ class VariantMaker {
  private:
   struct Attempt;
   class Steps;
+  class Environment;
   [[nodiscard]] bool make(const nccl::VariantRow& row, Steps& steps);
   [[nodiscard]] std::shared_ptr<Attempt> prepare(const nccl::VariantRow& row);
   [[nodiscard]] bool makeTogether(const std::shared_ptr<Attempt>& attempt,
