@@ -26,7 +26,7 @@ ALLOWED = {
     "edge/session": LOW | {"tune", "store", "agree"},
     "edge/cpu": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "edge/session"},
     "edge/nccl": LOW | {"tune", "store", "agree", "edge/session"},
-    "edge/preload": LOW | {"tune", "store", "agree", "edge/session", "edge/nccl"},
+    "edge/preload": LOW | {"tune", "store", "agree", "direct", "transport", "edge/session", "edge/nccl"},
     "cli": LOW | {"tune", "plan", "transport", "store", "agree", "engine", "report", "bench", "sim", "topo"},
 }
 # Only the command line may use libraries beyond libc, libstdc++ and header-only ones.

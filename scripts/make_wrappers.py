@@ -17,7 +17,8 @@ FACTS = {
                            ("nRanks", "int"), ("rank", "int"), ("nDevices", "int"), ("colour", "int"),
                            ("config", "void*")]),
     "collective": ("CallFacts", [("count", "size_t"), ("dtype", "int"), ("op", "int"), ("comm", "Comm"),
-                                 ("stream", "Stream")]),
+                                 ("stream", "Stream"), ("send", "const void*"), ("recv", "void*"),
+                                 ("root", "int")]),
     "p2p": ("CallFacts", [("comm", "Comm"), ("stream", "Stream")]),
     "destroy": ("Comm", None),
     "query": ("QueryFacts", [("comm", "Comm"), ("asyncError", "int*")]),
@@ -83,6 +84,11 @@ def facts(kind: str, collective: str, args: list[tuple[str, str]]) -> str:
             inits.append(".newComm = comm")
         elif by_name.get("comm") == "Comm" and field == "parent":
             inits.append(".parent = comm")
+        elif kind == "collective" and field in ("send", "recv"):
+            # ncclBcast has one buffer, which is both.
+            name = next((n for n in (f"{field}Buffer", "buffer") if n in by_name), None)
+            if name:
+                inits.append(f".{field} = {name}")
         elif by_name.get(field) == want:
             inits.append(f".{field} = {field}")
     if collective and "config" in by_name:

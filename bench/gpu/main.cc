@@ -34,6 +34,7 @@ void describe(CLI::App& app, Options& o, Words& w) {
   app.add_flag("--check", o.check, "Compares results with what they must be");
   app.add_flag("--check-only", o.checkOnly,
                "Checks the ends of every axis of every kind of config, and times nothing");
+  app.add_flag("--trace", o.trace, "Rank 0 says on standard error what it is about to run");
   app.add_flag("--curves", o.curves, "Measures NC, NT and C in full through each best config");
   app.add_flag("--without-nccl", w.withoutNccl, "Measures the GPU engine alone");
   app.add_option("--compute", o.compute, "Sizes of bfloat16 matrix products to run beside")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
@@ -139,6 +140,9 @@ bool Rank::can(const Way& way, const direct::Call& call) const {
 }
 
 void Rank::issue(const Way& way, const direct::Call& call) {
+  if (options_.trace && team_.rank() == 0)
+    std::fprintf(stderr, "%s of %llu: %s\n", toText(call.collective).data(),
+                 static_cast<unsigned long long>(call.count), way.text().c_str());
   if (!way.config) return nccl_->run(call);
   if (group_->run(call, *way.config) != direct::Outcome::kDone)
     throw Error(ErrorCode::kInternal, way.text() + " was not run: " + group_->broken());

@@ -26,6 +26,7 @@ struct Options {
   int rounds = 9;
   bool check = false;
   bool checkOnly = false;
+  bool trace = false;
   bool curves = false;
   bool nccl = true;
   std::vector<int> compute;  // sizes of matrix products

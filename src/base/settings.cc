@@ -60,6 +60,8 @@ const std::vector<SettingRow>& kRows = *new std::vector<SettingRow>{
      "0.1"},
     {"AUTOCCL_VARIANT_MEMORY", "size", "bytes", "4G", "0..64G",
      "GPU memory that the variants of one communicator may take on a rank, by estimate.", "0.1"},
+    {"AUTOCCL_DIRECT", "switch", "", "0", "0|1",
+     "NCCL programs: also tries the GPU engine, within one host. See docs/direct.md.", "0.1"},
     {"AUTOCCL_DIRECT_MEMORY", "size", "bytes", "128M", "4M..16G",
      "GPU memory that each rank of a GPU engine's group takes for staging.", "0.1"},
     {"AUTOCCL_FENCE_TIMEOUT", "number", "s", "30", "0.1..86400",

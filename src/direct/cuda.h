@@ -49,8 +49,8 @@ inline constexpr unsigned kWaitGeq = 0;
   X(memoryAlloc, cuMemAlloc_v2, (DevicePtr * address, size_t bytes))                               \
   X(memoryFree, cuMemFree_v2, (DevicePtr address))                                                 \
   X(memoryRange, cuMemGetAddressRange_v2, (DevicePtr * base, size_t * bytes, DevicePtr address))   \
-  X(hostRegister, cuMemHostRegister_v2, (void* address, size_t bytes, unsigned flags))             \
-  X(hostUnregister, cuMemHostUnregister, (void* address))                                          \
+  X(hostAlloc, cuMemHostAlloc, (void** address, size_t bytes, unsigned flags))                     \
+  X(hostFree, cuMemFreeHost, (void* address))                                                      \
   X(hostDevicePointer, cuMemHostGetDevicePointer_v2,                                               \
     (DevicePtr * device, void* address, unsigned flags))                                           \
   X(copyToDevice, cuMemcpyHtoD_v2, (DevicePtr to, const void* from, size_t bytes))                 \

@@ -34,15 +34,19 @@ GroupState::GroupState(const Seat& seat)
   try {
     Post post;
     try {
+      say("meets the others");
       facts(post);
       make(post, seat);
     } catch (const std::exception& error) {
       post.fail(error.what());
     }
+    say("has its memory and kernels");
     const Post* posts = board.meet(post);
     meetPeers(posts);
+    say("has the others' memory mapped");
     tryWords();
     watchdog->start();
+    say("is ready");
   } catch (...) {
     release();
     throw;
@@ -50,6 +54,8 @@ GroupState::GroupState(const Seat& seat)
 }
 
 GroupState::~GroupState() {
+  CudaContext before = nullptr;
+  cuda.contextGetCurrent(&before);
   cuda.contextSetCurrent(context);
   if (anyCall) cuda.eventSynchronize(lastCall);
   const bool whole = watchdog->why() == nullptr;
@@ -61,6 +67,13 @@ GroupState::~GroupState() {
       logLine(LogLevel::kDebug, "a rank left the GPUs' group without a word");
     }
   release();
+  cuda.contextSetCurrent(before);
+}
+
+void GroupState::say(const char* what) const {
+  if (logLevel() < LogLevel::kDebug) return;
+  logLine(LogLevel::kDebug, "GPU engine: rank " + std::to_string(rank) + " of " +
+                                std::to_string(nRanks) + " " + what);
 }
 
 void GroupState::release() noexcept {

@@ -47,6 +47,7 @@ class GroupState {
   [[nodiscard]] const PeerMemory* bufferOf(const void* at, uint64_t bytes) const noexcept;
 
  private:
+  void say(const char* what) const;  // for who looks for the step that hangs
   void facts(Post& post) const;
   void make(Post& post, const Seat& seat);
   void meetPeers(const Post* posts);

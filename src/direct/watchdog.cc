@@ -14,18 +14,17 @@ constexpr const char* kDied = "a rank of the GPUs' group has died";
 }  // namespace
 
 Watchdog::Watchdog(const Watched& watched, const StreamCounts& counts)
-    : w_(watched),
-      counts_(counts),
-      page_(newSharedMemory(pageBytes(), "a word that the GPU reads"), pageBytes(), true) {
+    : w_(watched), counts_(counts) {
   const Cuda& cuda = *w_.cuda;
   int least = 0, greatest = 0;
   cuda.check(cuda.contextPriorities(&least, &greatest), "asking for the streams' priorities");
   cuda.check(cuda.streamCreate(&stream_, kStreamNonBlocking, greatest), "making a stream");
-  hostWord_ = new (page_.data()) std::atomic<uint32_t>(0);
-  cuda.check(cuda.hostRegister(page_.data(), page_.size(), kHostPortable | kHostMapped),
-             "showing host memory to the GPU");
+  void* word = nullptr;
+  cuda.check(cuda.hostAlloc(&word, sizeof(uint32_t), kHostPortable | kHostMapped),
+             "allocating host memory that the GPU reads");
+  hostWord_ = new (word) std::atomic<uint32_t>(0);
   DevicePtr seen = 0;
-  cuda.check(cuda.hostDevicePointer(&seen, page_.data(), 0), "mapping host memory for the GPU");
+  cuda.check(cuda.hostDevicePointer(&seen, word, 0), "mapping host memory for the GPU");
   deviceWord_ = reinterpret_cast<const uint32_t*>(seen);
 }
 
@@ -37,7 +36,7 @@ Watchdog::~Watchdog() {
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   if (stream_ != nullptr) w_.cuda->streamDestroy(stream_);
-  w_.cuda->hostUnregister(page_.data());
+  if (hostWord_ != nullptr) w_.cuda->hostFree(hostWord_);
 }
 
 void Watchdog::start() {
@@ -47,7 +46,9 @@ void Watchdog::start() {
 void Watchdog::stop(const char* why) noexcept {
   const char* none = nullptr;
   why_.compare_exchange_strong(none, why);
-  hostWord_->store(1);
+  // At a process's end the driver has taken its memory back: it says so.
+  CudaContext any = nullptr;
+  if (w_.cuda->contextGetCurrent(&any) == kCudaSuccess) hostWord_->store(1);
   wake_.notify_all();
 }
 

@@ -11,7 +11,6 @@
 #include "direct/arena.h"
 #include "direct/cuda.h"
 #include "transport/liveness.h"
-#include "transport/shared_memory.h"
 
 namespace autoccl::direct {
 
@@ -60,8 +59,6 @@ class Watchdog {
   const StreamCounts& counts_;
   Liveness alive_;
   std::atomic<const char*> why_{nullptr};
-  // A page of ours, not the driver's: it is still there when the process ends and CUDA has gone.
-  Mapping page_;
   std::atomic<uint32_t>* hostWord_ = nullptr;
   const uint32_t* deviceWord_ = nullptr;
   CudaStream stream_ = nullptr;

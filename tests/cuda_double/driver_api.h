@@ -115,8 +115,8 @@ enum {
   X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void* userData))                           \
   X(cuMemGetAddressRange_v2, (CUdeviceptr * base, size_t * bytes, CUdeviceptr address))         \
   X(cuMemGetInfo_v2, (size_t * free, size_t * total))                                           \
-  X(cuMemHostRegister_v2, (void* address, size_t bytes, unsigned flags))                        \
-  X(cuMemHostUnregister, (void* address))                                                       \
+  X(cuMemHostAlloc, (void** address, size_t bytes, unsigned flags))                             \
+  X(cuMemFreeHost, (void* address))                                                             \
   X(cuMemHostGetDevicePointer_v2, (CUdeviceptr * device, void* address, unsigned flags))        \
   X(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr address))                          \
   X(cuIpcOpenMemHandle_v2, (CUdeviceptr * address, CUipcMemHandle handle, unsigned flags))      \

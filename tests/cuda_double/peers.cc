@@ -64,12 +64,14 @@ DOUBLE_API CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = text != nullptr ? static_cast<size_t>(std::atoll(text)) << 20 : *total;
   return CUDA_SUCCESS;
 }
-DOUBLE_API CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned flags) {
+DOUBLE_API CUresult cuMemHostAlloc(void** address, size_t bytes, unsigned flags) {
   (void)flags;
-  return address != nullptr && bytes > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  *address = std::calloc(1, bytes);
+  return *address != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
-DOUBLE_API CUresult cuMemHostUnregister(void* address) {
-  return address != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+DOUBLE_API CUresult cuMemFreeHost(void* address) {
+  std::free(address);
+  return CUDA_SUCCESS;
 }
 DOUBLE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* address,
                                                  unsigned flags) {

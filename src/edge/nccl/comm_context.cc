@@ -265,16 +265,20 @@ Space CommContext::spaceOf(const Task& task) const {
   SpaceRules rules = rulesOf(origin_);
   rules.nvlsChannels = book_.mostChannels(kAlgoNvls);
   if ((task.variant & kSwitchable) != 0) rules.variants = offered_.load();
-  return nccl::spaceOf(task, rules, book_.costsOf(keyOf(task)));
+  Space space = nccl::spaceOf(task, rules, book_.costsOf(keyOf(task)));
+  const std::lock_guard lock(engineMutex_);
+  if (engine_ && (task.variant & kSwitchable) != 0) engine_(space);
+  return space;
 }
 
 std::string CommContext::ownChoiceText(const Task& task) const {
   const auto own = book_.ownChoiceOf(keyOf(task));
-  if (!own) return "";
+  const std::string engine = engineText_.empty() ? "" : "; " + engineText_;
+  if (!own) return engineText_;
   return "NCCL's own choice for " + toText(task) + " is " +
          std::string(toText(algorithmOf(own->pair.algo))) + "/" +
          std::string(toText(protocolOf(own->pair.proto))) + " with " +
-         std::to_string(own->channels) + " channels";
+         std::to_string(own->channels) + " channels" + engine;
 }
 
 }  // namespace autoccl::nccl

@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -108,7 +110,13 @@ class CommContext {
   void attach(Variant variant, CommContext& itsContext) noexcept;
   /// What this rank can run calls on beside its own communicator; all ranks have made them.
   void offer(VariantSet variants) noexcept { offered_.store(variants); }
+  /// How the GPU engine extends a task's space, where all ranks have it; null: it has ended. Before
+  /// any call is decided, or at the communicator's end.
+  void offerEngine(std::function<void(Space&)> extend);
+  /// What the record says of it.
+  void tellOfEngine(const std::string& text) { engineText_ = text; }
   [[nodiscard]] bool canRun(const Config& config) const noexcept {
+    if (onGpuEngine(config)) return hasEngine_.load();
     return config.extra == 0 || (offered_.load() & bitOf(static_cast<Variant>(config.extra))) != 0;
   }
 
@@ -168,6 +176,10 @@ class CommContext {
   bool opened_ = false;     // or tried to
   bool listens_ = false;    // for API events
   std::atomic<bool> stampsOn_{false};
+  std::atomic<bool> hasEngine_{false};
+  mutable std::mutex engineMutex_;  // never on a call's way
+  std::function<void(Space&)> engine_;
+  std::string engineText_;
   std::atomic<VariantSet> offered_{0};
   std::array<std::atomic<CommContext*>, kVariants> variants_{};
   std::atomic<CommContext*> base_{nullptr};  // of a variant: the user's communicator's

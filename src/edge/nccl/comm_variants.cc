@@ -22,6 +22,12 @@ void CommContext::attach(Variant variant, CommContext& itsContext) noexcept {
   itsContext.setGate(gate_.load());
 }
 
+void CommContext::offerEngine(std::function<void(Space&)> extend) {
+  const std::lock_guard lock(engineMutex_);
+  engine_ = std::move(extend);
+  hasEngine_.store(engine_ != nullptr);
+}
+
 // HOT
 bool CommContext::decideAhead(const Task& task) noexcept {
   CallNote& note = callNote;

@@ -38,6 +38,10 @@ inline constexpr PairSet kSwitchable = PairSet{1} << 31;
 [[nodiscard]] std::optional<Pair> pairOf(const Config& config) noexcept;
 /// The same from the profiler's names ("NVLS_TREE", "SIMPLE"); nothing for names not known.
 [[nodiscard]] std::optional<Pair> pairNamed(const char* algo, const char* proto) noexcept;
+/// The config is the GPU engine's, not NCCL's.
+[[nodiscard]] constexpr bool onGpuEngine(const Config& config) noexcept {
+  return config.transport == Transport::kP2p || config.transport == Transport::kCe;
+}
 /// A config that asks for the pair and leaves the rest to NCCL.
 [[nodiscard]] Config configOf(Pair pair) noexcept;
 

@@ -1,8 +1,10 @@
 #include "edge/preload/family.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
+#include "edge/nccl/plugin_side.h"
 #include "edge/preload/watcher.h"
 
 namespace autoccl::preload {
@@ -57,6 +59,19 @@ int callOn(const Member& member, Symbol symbol, Arguments... arguments) noexcept
   return reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
 }
 
+/// Abort and Revoke end the waits of its calls; with Destroy and Abort it goes, when no thread is
+/// in it any more.
+void endEngine(Family& family, Symbol symbol) noexcept {
+  GpuEngine* engine = family.gpus.load();
+  if (engine == nullptr) return;
+  if (symbol == Symbol::kCommAbort || symbol == Symbol::kCommRevoke) engine->stop();
+  if (symbol != Symbol::kCommAbort && symbol != Symbol::kCommDestroy) return;
+  if (family.gpus.exchange(nullptr) == nullptr) return;
+  family.context->offerEngine(nullptr);
+  while (family.onGpus.load() != 0) std::this_thread::yield();
+  delete engine;
+}
+
 }  // namespace
 
 size_t KnownCalls::placeOf(const Kind& kind) noexcept {
@@ -105,8 +120,12 @@ Route routeOf(Watcher&, CommEntry& entry, const CallFacts& facts) noexcept {
     route.refused = true;
     return route;
   }
-  if (note.decided) route.variant = note.asked.extra;
-  if (route.variant != 0) {
+  route.onGpus = note.decided && nccl::onGpuEngine(note.asked);
+  if (route.onGpus)
+    route.variant = kOnGpus;
+  else if (note.decided)
+    route.variant = note.asked.extra;
+  if (route.variant != 0 && !route.onGpus) {
     Member& member = family->members[route.variant];
     route.comm = member.comm.load(std::memory_order_acquire);
     route.library = member.library;
@@ -114,6 +133,21 @@ Route routeOf(Watcher&, CommEntry& entry, const CallFacts& facts) noexcept {
   }
   keepOrder(*family, route.variant, facts.stream);
   return route;
+}
+
+// HOT
+std::optional<int> runOnGpus(const Route& route, const CallFacts& facts) noexcept {
+  Family& family = *route.family;
+  family.onGpus.fetch_add(1);
+  GpuEngine* engine = family.gpus.load();
+  const std::optional<int> result =
+      engine != nullptr ? engine->run(facts, nccl::callNote.asked) : std::optional(kRemoteError);
+  family.onGpus.fetch_sub(1);
+  if (!result)
+    nccl::callNote.measure = false;  // NCCL's time is not this config's
+  else if (*result == kSuccess)
+    nccl::countTuned();
+  return result;
 }
 
 // HOT
@@ -133,6 +167,11 @@ void afterRouted(const Route& route, Stream stream, int result) noexcept {
 }
 
 int Family::asyncError() noexcept {
+  onGpus.fetch_add(1);
+  const GpuEngine* engine = gpus.load();
+  const bool broken = engine != nullptr && engine->broken();
+  onGpus.fetch_sub(1);
+  if (broken) return kRemoteError;
   for (Member& member : members) {
     int error = kSuccess;
     Comm comm = member.comm.load();
@@ -147,6 +186,7 @@ void endFamily(CommEntry& entry, Symbol symbol) noexcept {
   Family* family = entry.family.load();
   if (family == nullptr) return;
   const bool last = symbol == Symbol::kCommDestroy || symbol == Symbol::kCommAbort;
+  endEngine(*family, symbol);
   for (Member& member : family->members) {
     Comm comm = last ? member.comm.exchange(nullptr) : member.comm.load();
     if (comm == nullptr) continue;

@@ -8,6 +8,7 @@
 #include "edge/nccl/comm_context.h"
 #include "edge/preload/comm_book.h"
 #include "edge/preload/driver.h"
+#include "edge/preload/gpu_engine.h"
 #include "edge/preload/private_library.h"
 
 namespace autoccl::preload {
@@ -49,6 +50,7 @@ class KnownCalls {
   std::array<Place, kCalls> places_{};
 };
 
+/// The GPU engine, where AUTOCCL_DIRECT asks for it, is one more place for calls to go.
 /// Order. A communicator's calls run one after the other, whatever their streams: NCCL sees to it.
 /// Its variants are other communicators to NCCL, so the order between them is ours: calls on one
 /// stream have it from the stream; a call on another stream than the last one's waits for an event
@@ -64,17 +66,22 @@ struct Family {
   Stream lastStream = nullptr;
   uint8_t lastVariant = 0;
   bool called = false;
+  std::atomic<GpuEngine*> gpus{nullptr};
+  std::atomic<int> onGpus{0};  // threads that may hold it
 
   /// Of the program's communicator and its variants, the first error that is not success.
   [[nodiscard]] int asyncError() noexcept;
 };
+
+inline constexpr uint8_t kOnGpus = 255;
 
 /// Where a call goes.
 struct Route {
   Comm comm = nullptr;
   PrivateLibrary* library = nullptr;
   Family* family = nullptr;  // null: it is no switchable call
-  uint8_t variant = 0;
+  uint8_t variant = 0;       // kOnGpus: the GPU engine's
+  bool onGpus = false;
   bool refused = false;    // a rank in doubt: the call has to fail
   KnownCalls::Kind learn;  // with `unknown`
   bool unknown = false;
@@ -84,6 +91,8 @@ struct Route {
 /// of NCCL's own can go to a variant; whatever cannot goes to the program's communicator and is a
 /// task of its own. The first such call of a communicator makes the variants. HOT but for that.
 [[nodiscard]] Route routeOf(Watcher& watcher, CommEntry& entry, const CallFacts& facts) noexcept;
+/// Runs a call whose route is onGpus; nothing where it is NCCL's after all. HOT.
+[[nodiscard]] std::optional<int> runOnGpus(const Route& route, const CallFacts& facts) noexcept;
 /// After the call. HOT.
 void afterRouted(const Route& route, Stream stream, int result) noexcept;
 

@@ -27,6 +27,8 @@ int collectiveCall(Symbol symbol, const void* caller, const CallFacts& facts,
   CallWatch watch(*watcher, facts);
   const Route& route = watch.route();
   if (route.refused) return watch.after(kRemoteError);
+  if (route.onGpus)
+    if (const auto result = runOnGpus(route, facts)) return watch.after(*result);
   if (route.library != nullptr) return watch.after(forward(route.library->of(symbol), route.comm));
   return watch.after(passOn(symbol, caller, [&](void* real) { return forward(real, route.comm); }));
 }

@@ -369,6 +369,34 @@ void VariantMaker::keep(const Attempt& attempt, Variant variant) {
     family_.context->attach(variant, *static_cast<nccl::CommContext*>(context));
 }
 
+namespace {
+
+void openEngine(CommEntry& entry, Family& family) {
+  std::string why;
+  try {
+    GpuEngine* engine = GpuEngine::open(entry, *family.context).release();
+    family.gpus.store(engine);
+    family.context->offerEngine([engine](Space& space) { engine->extend(space); });
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  if (!why.empty()) family.context->tellOfEngine("the GPU engine is not offered: " + why);
+  logLine(why.empty() ? LogLevel::kInfo : LogLevel::kWarn,
+          "rank " + std::to_string(entry.known.rank) + " of " + std::to_string(entry.known.nRanks) +
+              (why.empty() ? ": the GPU engine is there" : ": no GPU engine: " + why));
+}
+
+VariantSet makeVariants(CommEntry& entry, Family& family, int version) {
+  const VariantSet made = VariantMaker(entry, family, version).run();
+  std::string names;
+  for (const VariantRow& row : nccl::variantRows())
+    if ((made & bitOf(row.variant)) != 0) names += " " + std::string(toText(row.variant));
+  say(LogLevel::kInfo, entry, names.empty() ? "none is there" : "there are" + names);
+  return made;
+}
+
+}  // namespace
+
 Family* makeFamily(CommEntry& entry) noexcept {
   Family* family = nullptr;
   VariantSet made = 0;
@@ -383,11 +411,8 @@ Family* makeFamily(CommEntry& entry) noexcept {
     family->asksTuner = version >= kFirstTuner;
     if (driver->eventCreate(&family->last, kEventWithoutTime) != 0)
       throw Error(ErrorCode::kSystem, "the driver makes no event");
-    made = VariantMaker(entry, *family, version).run();
-    std::string names;
-    for (const VariantRow& row : nccl::variantRows())
-      if ((made & bitOf(row.variant)) != 0) names += " " + std::string(toText(row.variant));
-    say(LogLevel::kInfo, entry, names.empty() ? "none is there" : "there are" + names);
+    if (settingSwitch("AUTOCCL_DIRECT")) openEngine(entry, *family);
+    if (!settingText("AUTOCCL_VARIANTS").empty()) made = makeVariants(entry, *family, version);
   } catch (const std::exception& error) {
     say(LogLevel::kWarn, entry, std::string("no more are made: ") + error.what());
   }

@@ -53,7 +53,8 @@ Watcher* Watcher::decide() noexcept {
   if (state_.load() != State::kUndecided) return instance_;
   try {
     if (nccl::tuningWanted())
-      instance_ = new Watcher(&reportTime, !settingText("AUTOCCL_VARIANTS").empty());
+      instance_ = new Watcher(
+          &reportTime, !settingText("AUTOCCL_VARIANTS").empty() || settingSwitch("AUTOCCL_DIRECT"));
   } catch (const std::exception& error) {
     logLine(LogLevel::kWarn, std::string("tuning is off: ") + error.what());
   }

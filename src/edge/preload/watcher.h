@@ -21,6 +21,9 @@ struct CallFacts {
   int op = 0;
   Comm comm = nullptr;
   Stream stream = nullptr;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  int root = 0;
   bool configured = false;  // the call brings a config of its own (2.31)
 };
 
@@ -49,10 +52,10 @@ struct Watcher {
   StreamTimer timer;
   std::atomic<uint64_t> unknown{0};  // calls on communicators that found no place in the book
   std::atomic<uint64_t> registrations{0};
-  const bool variants;  // AUTOCCL_VARIANTS asks for some
+  const bool routes;  // AUTOCCL_VARIANTS or AUTOCCL_DIRECT asks for more ways than NCCL's own
 
-  explicit Watcher(StreamTimer::Report report, bool withVariants = false) noexcept
-      : timer(report), variants(withVariants) {}
+  explicit Watcher(StreamTimer::Report report, bool withRoutes = false) noexcept
+      : timer(report), routes(withRoutes) {}
   /// Null where tuning is off. HOT: one load once that is decided.
   [[nodiscard]] static Watcher* get() noexcept {
     const State state = state_.load(std::memory_order_acquire);
@@ -73,6 +76,13 @@ struct Watcher {
 /// The entry of a communicator; one that came to be unseen is met here. Null when the book is full.
 /// HOT for a communicator that is known.
 [[nodiscard]] CommEntry* entryOf(Watcher& watcher, Comm comm) noexcept;
+
+/// What NCCL's numbers mean; an operation that a program has made is kScaledSum.
+struct ModelTypes {
+  DataType dtype{};
+  ReduceOp op{};
+};
+[[nodiscard]] ModelTypes modelTypes(int dtype, int op) noexcept;
 
 /// Asks NCCL for rank, size and device, where they are not known yet.
 void askNccl(CommEntry& entry, Comm comm) noexcept;

@@ -24,13 +24,13 @@ bool countsAllRanks(Collective c) noexcept {
 
 Task taskOf(const CallFacts& facts, int nRanks) noexcept {
   const auto ranks = static_cast<uint64_t>(std::max(nRanks, 1));
-  const auto op = static_cast<size_t>(facts.op);
   Task task;
   task.collective = facts.collective;
   task.nRanks = nRanks;
   const size_t element = elementBytes(facts.dtype);
-  if (element != 0) task.dtype = kTypes[facts.dtype];
-  if (reduces(facts.collective)) task.op = op < std::size(kOps) ? kOps[op] : ReduceOp::kScaledSum;
+  const ModelTypes types = modelTypes(facts.dtype, facts.op);
+  if (element != 0) task.dtype = types.dtype;
+  if (reduces(facts.collective)) task.op = types.op;
   task.bytes = facts.count * element * (countsAllRanks(facts.collective) ? ranks : 1);
   return task;
 }
@@ -113,6 +113,12 @@ void ask(const char* name, Comm comm, int& value) noexcept {
 
 }  // namespace
 
+ModelTypes modelTypes(int dtype, int op) noexcept {
+  const auto type = static_cast<size_t>(dtype), operation = static_cast<size_t>(op);
+  return {type < std::size(kTypes) ? kTypes[type] : kAnyDataType,
+          operation < std::size(kOps) ? kOps[operation] : ReduceOp::kScaledSum};
+}
+
 void askNccl(CommEntry& entry, Comm comm) noexcept {
   ask("ncclCommCount", comm, entry.known.nRanks);
   ask("ncclCommUserRank", comm, entry.known.rank);
@@ -151,12 +157,12 @@ CallWatch::CallWatch(Watcher& watcher, const CallFacts& facts) noexcept
   }
   if (!announceWork(entry_, stream_)) return;
   slot_ = beginTime(watcher, *entry_, stream_, timing_);
-  if (watcher.variants) route_ = routeOf(watcher, *entry_, facts);
+  if (watcher.routes) route_ = routeOf(watcher, *entry_, facts);
 }
 
 int CallWatch::after(int result) noexcept {
   if (alone_) endWork(watcher_, slot_, stream_, timing_, result);
-  if (alone_ && watcher_.variants) afterRouted(route_, stream_, result);
+  if (alone_ && watcher_.routes) afterRouted(route_, stream_, result);
   return withOurError(entry_, result);
 }
 
