@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -19,6 +21,16 @@ constexpr const char* kName = "AUTOCCL_INIT_GATE_TEST";
 std::string value(const char* name = kName) {
   const char* text = std::getenv(name);
   return text != nullptr ? text : "unset";
+}
+
+/// What getenv does, in code that a sanitizer can follow.
+std::string found() {
+  const std::string name = std::string(kName) + "=";
+  char** entry = __atomic_load_n(&environ, __ATOMIC_ACQUIRE);
+  for (; *entry != nullptr; ++entry)
+    if (name.compare(0, name.size(), *entry, std::min(name.size(), std::strlen(*entry))) == 0)
+      return *entry + name.size();
+  return "unset";
 }
 
 int64_t soon() {
@@ -87,7 +99,7 @@ TEST(InitGate, AReaderFindsOneEnvironmentOrTheOther) {
   std::atomic<int> strange{0};
   std::thread reader([&] {
     while (!stop.load()) {
-      const std::string seen = value();
+      const std::string seen = found();
       if (seen != "program" && seen != "ours") strange.fetch_add(1);
     }
   });
