@@ -7,6 +7,7 @@
 #include "store/nccl/lint.h"
 #include "store/nccl/log.h"
 #include "store/nccl/settings.h"
+#include "store/nccl/versions.h"
 
 namespace autoccl::cli {
 namespace {
@@ -41,6 +42,36 @@ void showSettings(const nccl::Sources& sources, DoctorReport& report) {
   report.text += table.text();
 }
 
+/// What a release lets AutoCCL change; a star behind the one that is used here.
+void showReleases(int version, DoctorReport& report) {
+  const nccl::VersionRow* here = version != 0 ? nccl::versionRow(version) : nullptr;
+  TextTable table({{"NCCL"},
+                   {"tuner"},
+                   {"profiler"},
+                   {"A"},
+                   {"P"},
+                   {"T"},
+                   {"NC"},
+                   {"NT"},
+                   {"C"},
+                   {"times from"},
+                   {"rank from"}});
+  const auto interface = [](int number) {
+    return number == 0 ? std::string("-") : "v" + std::to_string(number);
+  };
+  for (const nccl::VersionRow& r : nccl::versionRows()) {
+    const auto lever = [](nccl::Lever l) { return std::string(nccl::toText(l)); };
+    table.row({std::string(r.releases) + (&r == here ? " *" : ""), interface(r.tuner),
+               interface(r.profiler), lever(r.algorithm), lever(r.protocol), lever(r.transport),
+               lever(r.channels), lever(r.threads), lever(r.chunk), std::string(r.times),
+               std::string(r.identity)});
+  }
+  report.text +=
+      "what AutoCCL changes by release (call: from one call to the next; variant: with "
+      "--variants):\n" +
+      table.text();
+}
+
 }  // namespace
 
 void lookAtNccl(const DoctorInput& input, DoctorReport& report) {
@@ -55,6 +86,7 @@ void lookAtNccl(const DoctorInput& input, DoctorReport& report) {
   showSettings(sources, report);
   const int version = input.ncclVersion != 0 ? input.ncclVersion : library.version;
   report.add(nccl::lintSettings(sources, version));
+  showReleases(version, report);
 }
 
 }  // namespace autoccl::cli

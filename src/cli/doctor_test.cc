@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/testing/command.h"
+#include "store/nccl/versions.h"
 #include "topo/testing/fixtures.h"
 
 namespace autoccl::cli {
@@ -23,6 +25,23 @@ TEST(Doctor, ReadsTheEnvironmentAndSaysWhatToWrite) {
   EXPECT_EQ(o.status, kFindings) << o.err;
   EXPECT_TRUE(contains(o.out, "NCCL_BUFFSIZE=4194304")) << o.out;
   EXPECT_TRUE(contains(o.out, "library: ")) << o.out;
+}
+
+TEST(Doctor, ShowsWhatEachReleaseLetsUsChangeAndMarksTheOneAskedFor) {
+  const Output o = runAutoccl({"doctor", "--nccl-version", "2.30.7"});
+  EXPECT_TRUE(contains(o.out, "2.30.3+ *")) << o.out;
+  EXPECT_TRUE(contains(o.out, "interposer's CUDA events")) << o.out;
+}
+
+TEST(Doctor, TheDocumentShowsTheSameTableOfReleases) {
+  std::ifstream file(AUTOCCL_SOURCE_DIR "/docs/nccl.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string page = text.str();
+  const size_t begin = page.find('\n', page.find("<!-- versions: begin")) + 1;
+  const size_t end = page.find("<!-- versions: end -->");
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(page.substr(begin, end - begin), nccl::versionsMarkdown());
 }
 
 TEST(Doctor, TellsFilesApartByWhatIsInThem) {

@@ -4,6 +4,9 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <set>
+#include <system_error>
 
 #include "base/settings.h"
 #include "model/config.h"
@@ -56,6 +59,21 @@ void readCaches(const std::string& root, Machine& machine) {
   }
 }
 
+/// As the NVIDIA driver lists them: no library of it has to be loaded into this process.
+void readGpus(const std::string& root, Machine& machine) {
+  std::set<std::string> models;
+  std::error_code hidden;
+  for (const auto& gpu :
+       std::filesystem::directory_iterator(root + "/proc/driver/nvidia/gpus", hidden)) {
+    const std::string model = valueOf(contentOf(gpu.path().string() + "/information"), "Model");
+    if (model.empty()) continue;
+    ++machine.gpus;
+    models.insert(model);
+  }
+  for (const std::string& model : models)
+    machine.gpuModel += (machine.gpuModel.empty() ? "" : " + ") + model;
+}
+
 int coresAllowed() {
   if (!settingText("AUTOCCL_CORES").empty())
     return static_cast<int>(settingNumber("AUTOCCL_CORES"));
@@ -91,6 +109,7 @@ Machine readMachine(const std::string& root) {
   readCaches(root, machine);
   machine.memory = numberAt(valueOf(contentOf(root + "/proc/meminfo"), "MemTotal")) << 10;
   machine.kernel = firstLine(contentOf(root + "/proc/sys/kernel/osrelease"));
+  readGpus(root, machine);
   return machine;
 }
 
@@ -99,6 +118,7 @@ std::string fingerprintOf(const Machine& m) {
   for (const uint64_t size : {m.l1, m.l2, m.l3, wholeGiB(m.memory)})
     key += '\n' + std::to_string(size);
   key += '\n' + majorMinor(m.kernel);
+  if (m.gpus > 0) key += '\n' + std::to_string(m.gpus) + ' ' + m.gpuModel;
   char text[64];
   std::snprintf(text, sizeof text, "cpu-%dc-%016llx", m.cores,
                 static_cast<unsigned long long>(hash(key)));
@@ -111,6 +131,7 @@ std::string toText(const Machine& m) {
   if (m.l2) text += ", L2 " + bytesText(m.l2);
   if (m.l3) text += ", L3 " + bytesText(m.l3);
   if (m.memory) text += ", " + std::to_string(wholeGiB(m.memory)) + " GiB";
+  if (m.gpus > 0) text += ", " + std::to_string(m.gpus) + " x " + m.gpuModel;
   if (!m.kernel.empty()) text += ", Linux " + m.kernel;
   return text;
 }

@@ -201,7 +201,11 @@ TEST(Machine, IsReadFromTheFilesOfItsRoot) {
            {cache + "1/level", "1\n"},
            {cache + "2/type", "Unified\n"},
            {cache + "2/size", "2M\n"},
-           {cache + "2/level", "2\n"}}) {
+           {cache + "2/level", "2\n"},
+           {"/proc/driver/nvidia/gpus/0000:19:00.0/information",
+            "Model: \t\t NVIDIA H200\nIRQ: 1\n"},
+           {"/proc/driver/nvidia/gpus/0000:3b:00.0/information",
+            "Model: \t\t NVIDIA H200\nIRQ: 2\n"}}) {
     const std::string path = folder / name;
     makeFolders(path.substr(0, path.rfind('/')));
     std::ofstream(path) << text;
@@ -215,7 +219,8 @@ TEST(Machine, IsReadFromTheFilesOfItsRoot) {
   EXPECT_EQ(m.l2, 2u << 20);
   EXPECT_EQ(m.l3, 0u);
   EXPECT_EQ(m.memory, uint64_t{16384000} << 10);
-  EXPECT_EQ(toText(m), "Fast CPU 9, 12 cores, L2 2M, 16 GiB, Linux 6.1.0-18-amd64");
+  EXPECT_EQ(toText(m),
+            "Fast CPU 9, 12 cores, L2 2M, 16 GiB, 2 x NVIDIA H200, Linux 6.1.0-18-amd64");
 }
 
 TEST(Machine, AFingerprintMovesWithWhatMattersAndWithNothingElse) {
@@ -227,7 +232,7 @@ TEST(Machine, AFingerprintMovesWithWhatMattersAndWithNothingElse) {
   for (const auto& change : std::vector<void (*)(Machine&)>{
            [](Machine& m) { m.cpuModel = "CPU2"; }, [](Machine& m) { m.cores = 5; },
            [](Machine& m) { m.l2 = 9; }, [](Machine& m) { m.memory *= 2; },
-           [](Machine& m) { m.kernel = "6.12.0"; }}) {
+           [](Machine& m) { m.kernel = "6.12.0"; }, [](Machine& m) { m.gpus = 1; }}) {
     Machine other = base;
     change(other);
     EXPECT_NE(fingerprintOf(base), fingerprintOf(other));

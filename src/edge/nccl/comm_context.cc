@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "edge/nccl/chunk_rule.h"
+#include "edge/nccl/device.h"
 #include "edge/nccl/inside.h"
 #include "edge/nccl/open_session.h"
 #include "edge/nccl/plugin_side.h"
@@ -74,7 +75,8 @@ void CommContext::setGate(CallGate* gate) noexcept {
 
 void CommContext::open(const CallNote& note) noexcept {
   if (std::exchange(opened_, true) || gate_.load() != nullptr || ended_.load()) return;
-  if (note.communicator != nullptr) origin_.known = note.communicator;
+  if (note.communicator != nullptr || origin_.known == nullptr)
+    origin_.known = communicatorOfCall(origin_.nRanks, currentDevice());
   if (origin_.known != nullptr) {
     known_.store(origin_.known);
     origin_.known->context.store(this);

@@ -75,7 +75,7 @@ CommContext* Contexts::beginTuner(const Origin& origin) {
 }
 
 CommContext* Contexts::ofCurrentCall(int tunerVersion) {
-  KnownCommunicator* known = callNote.communicator;
+  KnownCommunicator* known = communicatorOfCall(-1, currentDevice());
   if (known == nullptr) return nullptr;
   if (void* context = known->context.load()) return static_cast<CommContext*>(context);
   Origin origin;

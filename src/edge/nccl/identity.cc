@@ -9,6 +9,17 @@ constinit std::array<std::atomic<KnownCommunicator*>, kMostInits> inits{};
 
 }  // namespace
 
+KnownCommunicator* communicatorOfCall(int nRanks, int device) noexcept {
+  if (callNote.communicator != nullptr) return callNote.communicator;
+  KnownCommunicator* found = nullptr;
+  for (KnownCommunicator* known : callNote.communicators) {
+    if ((nRanks >= 0 && known->nRanks != nRanks) || known->device != device) continue;
+    if (found != nullptr) return nullptr;
+    found = known;
+  }
+  return found;
+}
+
 void noteInit(KnownCommunicator& communicator) noexcept {
   for (auto& place : inits) {
     KnownCommunicator* empty = nullptr;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "model/config.h"
 #include "model/task.h"
@@ -37,7 +38,8 @@ struct KnownCommunicator {
 struct CallNote {
   KnownCommunicator* communicator = nullptr;  // all work of the call is this one's; null: unknown,
                                               // or several in a group
-  KnownCommunicator* initialising = nullptr;  // this call makes it
+  std::span<KnownCommunicator* const> communicators{};  // of such a group, each once
+  KnownCommunicator* initialising = nullptr;            // this call makes it
   bool simulating = false;  // ncclGroupSimulateEnd: nothing will run, nothing may be counted
   bool capturing = false;   // the stream is being captured into a graph
   bool timed = false;       // it is being timed on its stream
@@ -83,6 +85,11 @@ struct PluginSide {
   Tally (*tally)() noexcept = nullptr;
 };
 inline std::atomic<const PluginSide*> pluginSide{nullptr};
+
+/// Whose call it is that the tuner is asked about on this thread: the note's only communicator, or
+/// of a group's the only one of this size on this device (-1: of any size; not known). Null: not
+/// known. NCCL makes a communicator's device current before it asks.
+[[nodiscard]] KnownCommunicator* communicatorOfCall(int nRanks, int device) noexcept;
 
 /// Communicators whose making is under way, for a plugin that is asked on another thread than the
 /// user's (NCCL up to 2.27, and several communicators in one group). Thread-safe, cold.

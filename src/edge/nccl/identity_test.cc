@@ -39,5 +39,22 @@ TEST(Identity, EveryThreadHasItsOwnNote) {
   callNote.simulating = false;
 }
 
+TEST(CallNote, OfAGroupOnSeveralGpusTheDeviceTellsWhoseCallItIs) {
+  KnownCommunicator first, second;
+  first.nRanks = second.nRanks = 2;
+  first.device = 0;
+  second.device = 1;
+  KnownCommunicator* const both[] = {&first, &second};
+  callNote = {};
+  EXPECT_EQ(communicatorOfCall(2, 1), nullptr);
+  callNote.communicators = both;
+  EXPECT_EQ(communicatorOfCall(2, 1), &second);
+  EXPECT_EQ(communicatorOfCall(-1, 0), &first);
+  EXPECT_EQ(communicatorOfCall(4, 0), nullptr) << "of another size";
+  second.device = 0;
+  EXPECT_EQ(communicatorOfCall(2, 0), nullptr) << "two of one size on one device";
+  callNote = {};
+}
+
 }  // namespace
 }  // namespace autoccl::nccl

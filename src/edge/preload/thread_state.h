@@ -1,6 +1,7 @@
 // What the interposer keeps for one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -15,6 +16,9 @@ struct GroupWork {
   Stream stream = nullptr;              // of the first call
   std::atomic<bool>* timing = nullptr;  // of the first call's task
   uint32_t calls = 0;
+  static constexpr size_t kComms = 16;  // GPUs of a process; further ones are not named
+  std::array<nccl::KnownCommunicator*, kComms> communicators{};  // each once
+  size_t nCommunicators = 0;
   bool severalComms = false;
   bool untimed = false;  // p2p, or several streams: no one time says how long a collective took
 
@@ -25,7 +29,16 @@ struct GroupWork {
       timing = task;
     }
     severalComms = severalComms || to != entry;
+    name(to);
     untimed = untimed || severalComms || on != stream;
+  }
+
+ private:
+  void name(CommEntry* of) noexcept {
+    if (of == nullptr || nCommunicators == kComms) return;
+    nccl::KnownCommunicator** const end = communicators.begin() + nCommunicators;
+    if (std::find(communicators.begin(), end, &of->known) == end)
+      communicators[nCommunicators++] = &of->known;
   }
 };
 

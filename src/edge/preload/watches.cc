@@ -92,6 +92,7 @@ void endWork(Watcher& watcher, TimedSlot* slot, Stream stream, std::atomic<bool>
   if (timing != nullptr && note.decisions > 0 && timing->load() != note.measureNext)
     timing->store(note.measureNext);
   note.communicator = nullptr;
+  note.communicators = {};
   note.capturing = note.timed = false;
 }
 
@@ -185,6 +186,8 @@ GroupWatch::GroupWatch(Watcher& watcher, Symbol symbol) noexcept
   const bool runs = symbol == Symbol::kGroupEnd;
   nccl::callNote.simulating = !runs;
   CommEntry* only = work_.severalComms ? nullptr : work_.entry;
+  if (work_.severalComms && !targets.mixed())
+    nccl::callNote.communicators = {work_.communicators.data(), work_.nCommunicators};
   if (announceWork(only, work_.stream) && runs && work_.calls > 0 && !work_.untimed)
     slot_ = beginTime(watcher, *only, work_.stream, work_.timing);
 }

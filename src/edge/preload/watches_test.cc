@@ -97,6 +97,22 @@ TEST_F(Watches, AnInitIsFoundFromAnotherThreadOnlyWhileItIsUnderWay) {
   EXPECT_EQ(nccl::initUnderWay(5, -1), nullptr);
 }
 
+TEST_F(Watches, AGroupOnSeveralCommunicatorsNamesThemAll) {
+  const Comm first = make(0, 2), second = make(1, 2);
+  std::vector<const nccl::KnownCommunicator*> named;
+  onCall = [&](const char* function) {
+    if (std::string(function) != "pncclGroupEnd") return;
+    const auto all = nccl::callNote.communicators;
+    named.assign(all.begin(), all.end());
+  };
+  EXPECT_EQ(ncclGroupStart(), kSuccess);
+  for (const Comm comm : {first, second, first}) EXPECT_EQ(reduce(comm), kSuccess);
+  EXPECT_EQ(ncclGroupEnd(), kSuccess);
+  EXPECT_EQ(named, (std::vector<const nccl::KnownCommunicator*>{&entry(first)->known,
+                                                                &entry(second)->known}));
+  EXPECT_TRUE(nccl::callNote.communicators.empty()) << "cleared after the call";
+}
+
 TEST_F(Watches, ACallIsCountedByTaskAndNamesItsCommunicatorToThePlugin) {
   const Comm comm = make();
   seen_.clear();

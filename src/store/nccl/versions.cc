@@ -1,4 +1,4 @@
-#include "edge/nccl/versions.h"
+#include "store/nccl/versions.h"
 
 #include <array>
 
