@@ -71,9 +71,10 @@ TEST(Explanation, SaysByWhichClockAndWhatTheOtherOneShowed) {
   t.clock = "stream";
   t.kernelDefaultUs = 4.5;
   t.kernelTunedUs = 4.25;
-  EXPECT_NE(explain(t).find("stream time, from ready to done; kernel time beside it: 4.50 us for the "
-                            "default, 4.25 us in use"),
-            std::string::npos)
+  EXPECT_NE(
+      explain(t).find("stream time, from ready to done; kernel time beside it: 4.50 us for the "
+                      "default, 4.25 us in use"),
+      std::string::npos)
       << explain(t);
 }
 
