@@ -9,12 +9,13 @@
 #include "report/text_table.h"
 #include "sim/nccl_cluster.h"
 #include "store/nccl/choice.h"
+#include "topo/fabric.h"
 
 namespace autoccl::cli {
 namespace {
 
 struct Options {
-  std::string as, gpu = "h200", cpu = "intel", collective, json;
+  std::string as, gpu = "h200", cpu = "intel", collective, fabric, json;
   std::vector<std::string> check;
   std::vector<std::string> sizes;
   sim::UniformCluster cluster;
@@ -86,8 +87,18 @@ std::string checkText(const std::string& path) {
          percent(error.median) + ", largest " + percent(error.largest) + "\n";
 }
 
+/// Hosts, GPUs, NICs and their speed of a fabric file.
+void takeFabric(const std::string& path, sim::UniformCluster& cluster) {
+  const topo::Fabric fabric = topo::readFabric(readInput(path), path);
+  cluster.nodes = fabric.hosts;
+  cluster.gpusPerNode = fabric.gpusPerHost;
+  cluster.nicsPerNode = fabric.hosts > 1 ? fabric.nicsPerHost : 0;
+  if (fabric.nic.GBps > 0) cluster.nicGbps = fabric.nic.GBps * 8;
+}
+
 void asNccl(const Options& o) {
   sim::UniformCluster described = o.cluster;
+  if (!o.fabric.empty()) takeFabric(o.fabric, described);
   described.gpu = sim::gpuKindNamed(o.gpu);
   described.cpu = o.cpu == "amd" ? sim::CpuVendor::kAmd : sim::CpuVendor::kIntel;
   const sim::NcclCluster cluster = sim::describe(described);
@@ -131,7 +142,12 @@ void run(const Options& o) {
 void addSim(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   app.add_option("--as", o->as, "Whose choices: nccl.")->required()->type_name("WHO");
-  app.add_option("--nodes", o->cluster.nodes, "Nodes, all alike.")->capture_default_str();
+  CLI::Option* nodes =
+      app.add_option("--nodes", o->cluster.nodes, "Nodes, all alike.")->capture_default_str();
+  app.add_option("--fabric", o->fabric,
+                 "A fabric file instead of --nodes, --gpus, --nics and --nic-gbps (docs/topo.md).")
+      ->excludes(nodes)
+      ->type_name("FILE");
   app.add_option("--gpus", o->cluster.gpusPerNode, "GPUs of a node.")->capture_default_str();
   app.add_option("--gpu", o->gpu,
                  "Their kind: v100, a100, a800, h100, h200, h800, b200, l40s, rtx4090.")

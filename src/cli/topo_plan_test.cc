@@ -130,6 +130,20 @@ TEST(TopoPlanCommand, RankFilesPlaceEveryRank) {
       "NODE_RANK=0 MASTER_ADDR=node0  # on node0\nNODE_RANK=1 MASTER_ADDR=node0  # on node1\n");
 }
 
+TEST(TopoPlanCommand, TheSimulatorReadsTheSameFabric) {
+  const TestFolder folder;
+  const std::string fabric =
+      written(folder / "f",
+              "schema = \"autoccl-fabric/1\"\n[hosts]\ncount = 4\ngpus = 8\nnics = 8\nplatform = "
+              "\"dgx-h100\"\n[links.nic]\nalpha_us = 1\nGBps = 50\n");
+  const Output sim = runAutoccl({"sim", "--as", "nccl", "--fabric", fabric});
+  EXPECT_EQ(sim.status, kDone) << sim.err;
+  EXPECT_TRUE(contains(sim.out, "4 nodes, 32 ranks")) << sim.out;
+  const Output plan = runAutoccl({"topo", "plan", "--fabric", fabric});
+  EXPECT_TRUE(contains(plan.out, "32 ranks on 4 hosts")) << plan.out << plan.err;
+  EXPECT_TRUE(contains(plan.out, "8 of 8 NICs of a host used, 0 pairs cross rails")) << plan.out;
+}
+
 TEST(TopoPlanCommand, WhatCannotBePlannedIsSaid) {
   const TestFolder folder;
   const std::string skeleton = written(folder / "s", fixtures::kSkeleton);

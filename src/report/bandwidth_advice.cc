@@ -25,6 +25,11 @@ std::string percent(double share) {
   return text;
 }
 
+uint64_t wholeBytes(double bytes) {
+  constexpr double kMost = 9e18;  // tables of nonsense give lines of nonsense
+  return static_cast<uint64_t>(std::clamp(bytes, 0.0, kMost));
+}
+
 void wrongResults(const BenchTable& t, std::vector<Finding>& out) {
   for (const BenchRow& row : t.rows) {
     const double worst = std::max(row.out.wrong, row.in.wrong);
@@ -101,7 +106,7 @@ void smallMessages(const BenchTable& t, const BandwidthQuestion& q, std::vector<
   out.push_back(
       {t.file,
        "messages of " + bytesText(q.messageBytes) + " are below the half-bandwidth size, " +
-           bytesText(static_cast<uint64_t>(fit->halfBytes)),
+           bytesText(wholeBytes(fit->halfBytes)),
        "each pays " + amount(fit->alphaUs) +
            " us before its bytes flow: " + percent(m / (m + fit->halfBytes)) + " of the bandwidth",
        "send " + amount(together) + " of them as one (buckets, chunks, groups): " + amount(gain) +

@@ -27,8 +27,7 @@ std::optional<std::vector<int>> ranges(std::string_view text, int end) {
     if (all.size() > kMostHosts) return std::nullopt;
   }
   std::ranges::sort(all);
-  const auto repeated = std::ranges::unique(all);
-  all.erase(repeated.begin(), repeated.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all.empty() ? std::nullopt : std::optional(all);
 }
 

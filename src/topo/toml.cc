@@ -94,8 +94,8 @@ class Parser {
     }
     TomlValue made;
     made.line = line_;
-    parent.members.emplace_back(name, std::move(made));
-    return parent.members.back().second;
+    parent.members.push_back({name, std::move(made)});
+    return parent.members.back().value;
   }
 
   void header() {
@@ -135,8 +135,8 @@ class Parser {
     TomlValue made;
     made.kind = Kind::kList;
     made.line = line_;
-    parent.members.emplace_back(name, std::move(made));
-    return added(parent.members.back().second);
+    parent.members.push_back({name, std::move(made)});
+    return added(parent.members.back().value);
   }
   TomlValue& added(TomlValue& list) {
     list.items.emplace_back();
@@ -153,7 +153,7 @@ class Parser {
     if (const TomlValue* known = parent->find(keys.back()))
       fail("'" + keys.back() + "' stands twice; first in line " + std::to_string(known->line));
     TomlValue read = value(0);
-    parent->members.emplace_back(keys.back(), std::move(read));
+    parent->members.push_back({keys.back(), std::move(read)});
   }
 
   TomlValue value(int depth) {
@@ -200,7 +200,7 @@ class Parser {
       ++at_;
       if (v.find(name)) fail("'" + name + "' stands twice");
       TomlValue read = value(depth + 1);
-      v.members.emplace_back(name, std::move(read));
+      v.members.push_back({name, std::move(read)});
       skipBlanks();
       if (here() == ',')
         ++at_;
@@ -271,9 +271,9 @@ class Parser {
 }  // namespace
 
 const TomlValue* TomlValue::find(std::string_view key) const {
-  const auto found =
-      std::ranges::find_if(members, [&](const auto& member) { return member.first == key; });
-  return found == members.end() ? nullptr : &found->second;
+  const auto found = std::find_if(members.begin(), members.end(),
+                                  [&](const TomlMember& member) { return member.key == key; });
+  return found == members.end() ? nullptr : &found->value;
 }
 
 TomlValue parseToml(std::string_view text, const std::string& file) {

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace autoccl::topo {
+
+struct TomlMember;
 
 /// One value with the line it began on. Tables keep the order of their keys.
 struct TomlValue {
@@ -19,12 +20,17 @@ struct TomlValue {
   int64_t integer = 0;
   double number = 0;  // of an integer too
   bool flag = false;
-  std::vector<TomlValue> items;                            // of a list
-  std::vector<std::pair<std::string, TomlValue>> members;  // of a table
-  bool closed = false;  // written as a value: no header may add to it
-  bool headed = false;  // has its [header]
+  std::vector<TomlValue> items;     // of a list
+  std::vector<TomlMember> members;  // of a table
+  bool closed = false;              // written as a value: no header may add to it
+  bool headed = false;              // has its [header]
 
   [[nodiscard]] const TomlValue* find(std::string_view key) const;
+};
+
+struct TomlMember {
+  std::string key;
+  TomlValue value;
 };
 
 /// The document as one table. Read are comments, bare and quoted and dotted keys, [tables],

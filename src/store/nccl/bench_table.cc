@@ -138,7 +138,7 @@ class Reader {
 
   void value(std::string_view column, std::string_view word, BenchHalf& half, size_t number) const {
     const auto read = numberOf<double>(word);
-    if (!read && word != "N/A" && word != "-")
+    if ((!read || !std::isfinite(*read)) && word != "N/A" && word != "-")
       throw Error(ErrorCode::kInput, table_.file + ":" + std::to_string(number) + ": " +
                                          std::string(column) + " is '" + std::string(word) +
                                          "', which is no number");

@@ -102,6 +102,12 @@ constexpr std::array<ValueRule, 9> kValues = {{{"NCCL_NET_GDR_LEVEL", gdrLevel},
 
 std::vector<Finding> lintValues(const Sources& sources) {
   std::vector<Finding> out;
+  const Setting* most = sources.inForce("NCCL_MAX_NCHANNELS");
+  if (most != nullptr && sources.inForce("NCCL_MAX_P2P_NCHANNELS") == nullptr)
+    out.push_back(
+        {most->where, most->name + "=" + most->value,
+         "limits collectives; send/recv and all-to-all made of them go on with their own number",
+         "for those set NCCL_MAX_P2P_NCHANNELS, or NCCL_NCHANNELS_PER_NET_PEER", "nccl-value"});
   for (const ValueRule& rule : kValues) {
     const Setting* s = sources.inForce(rule.name);
     if (s == nullptr) continue;

@@ -120,6 +120,8 @@ TEST(NcclLint, ValuesThatAreRightAndStillSurprise) {
   EXPECT_TRUE(contains(lintText({{"NCCL_SOCKET_IFNAME", "eth0|eth1"}}), "separated by commas"));
   EXPECT_TRUE(contains(lintText({{"NCCL_IB_QPS_PER_CONNECTION", "32"}}), "queue pairs"));
   EXPECT_EQ(lintText({{"NCCL_SOCKET_IFNAME", "eth0,eth1"}}), "");
+  EXPECT_TRUE(contains(lintText({{"NCCL_MAX_NCHANNELS", "8"}}), "send/recv and all-to-all"));
+  EXPECT_EQ(lintText({{"NCCL_MAX_NCHANNELS", "8"}, {"NCCL_MAX_P2P_NCHANNELS", "8"}}), "");
 }
 
 TEST(NcclLint, PluginPathsAreCheckedAgainstTheRelease) {
