@@ -124,6 +124,19 @@ TEST_P(Ranks, EveryCollectiveIsRightInEveryConfigAndSize) {
   });
 }
 
+TEST_P(Ranks, ChunksBeyondTheSlotsWaitUntilOneIsDrained) {
+  testing::runRanks(GetParam(), [](RankView& v) {
+    std::mt19937 own(static_cast<unsigned>(v.rank));
+    for (int round = 0; round < 3; ++round)
+      for (const Config& config : kConfigs)
+        for (const Collective c : kOurs) {
+          if (!suits(c, config) || config.protocol != Protocol::kSimple) continue;
+          std::this_thread::sleep_for(std::chrono::microseconds(own() % 2000));
+          callOnce(v, sampleOf(c, DataType::kInt32, ReduceOp::kMax, 100'003, v.nRanks), config);
+        }
+  });
+}
+
 TEST_P(Ranks, EveryTypeAndOperationIsRightInEveryConfig) {
   testing::runRanks(GetParam(), [](RankView& v) {
     for (const Config& config : kConfigs)
@@ -218,16 +231,16 @@ TEST(Group, ResultsHaveTheSameBitsInEveryConfigAndOnEveryRank) {
     for (size_t i = 0; i < std::size(kConfigs); ++i) {
       if (!suits(Collective::kAllReduce, kConfigs[i])) continue;
       const Sample s =
-          sampleOf(Collective::kAllReduce, DataType::kBfloat16, ReduceOp::kSum, kCount, v.nRanks);
+          sampleOf(Collective::kAllReduce, DataType::kFloat32, ReduceOp::kSum, kCount, v.nRanks);
       Prepared p(v, s, kConfigs[i], {});
       std::mt19937 chance(static_cast<unsigned>(v.rank));
       auto* send = const_cast<char*>(static_cast<const char*>(p.call.send));
       for (uint64_t at = 0; at < kCount; ++at)  // values whose sums round
-        testing::setElementAt(DataType::kBfloat16, send, at, double(chance()) / 1e9 - 2);
+        testing::setElementAt(DataType::kFloat32, send, at, double(chance()) / 1e9 - 2);
       ASSERT_EQ(v.group->run(p.call, kConfigs[i]), Outcome::kDone);
       v.synchronize();
       const auto* recv = static_cast<const char*>(p.call.recv);
-      results[i * 4 + size_t(v.rank)].assign(recv, recv + kCount * 2);
+      results[i * 4 + size_t(v.rank)].assign(recv, recv + kCount * sizeof(float));
     }
   });
   std::erase_if(results, [](const auto& result) { return result.empty(); });
