@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "cli/topo_views.h"
-#include "model/config.h"
 #include "report/text_table.h"
 #include "topo/bandwidth.h"
 #include "topo/paths.h"
@@ -102,9 +101,9 @@ std::string numaText(const topo::NumaNode& node, const topo::CpuSet& allowed) {
   return text;
 }
 
-std::string cellText(const topo::Path& path) {
+std::string cellText(const topo::Path& path, bool xgmi) {
   if (path.path == topo::PathClass::kNvlink && path.links > 0)
-    return "NV" + std::to_string(path.links);
+    return (xgmi ? "XGMI" : "NV") + std::to_string(path.links);
   return toText(path.path);
 }
 
@@ -119,24 +118,35 @@ std::string matrix(const Host& host) {
   TextTable table(std::move(columns));
   for (size_t i = 0; i < gpus; ++i) {
     std::vector<std::string> row{names[i]};
+    const auto& links = host.gpus[i].links;
+    const bool xgmi = !links.empty() && links.front().kind == topo::LinkKind::kXgmi;
     for (size_t j = 0; j < all; ++j)
-      row.push_back(
-          cellText(j < gpus ? gpuToGpu(host, static_cast<int>(i), static_cast<int>(j))
-                            : gpuToNic(host, static_cast<int>(i), static_cast<int>(j - gpus))));
+      row.push_back(cellText(j < gpus
+                                 ? gpuToGpu(host, static_cast<int>(i), static_cast<int>(j))
+                                 : gpuToNic(host, static_cast<int>(i), static_cast<int>(j - gpus)),
+                             xgmi));
     table.row(std::move(row));
   }
   return "\n" + table.text();
 }
 
+/// "64.0 MiB", "23.5 GiB".
+std::string roundBytes(uint64_t bytes) {
+  const bool large = bytes >= uint64_t{1} << 30;
+  return amount(static_cast<double>(bytes) / (large ? 1 << 30 : 1 << 20)) +
+         (large ? " GiB" : " MiB");
+}
+
 std::string bytesOrNone(uint64_t bytes) {
-  return bytes == UINT64_MAX ? "no limit" : bytes == 0 ? "unknown" : bytesText(bytes);
+  if (bytes == UINT64_MAX) return "no limit";
+  return bytes == 0 ? "unknown" : roundBytes(bytes);
 }
 
 std::string limitsText(const Host& host) {
   std::string out;
   const topo::Limits& l = host.limits;
   if (l.shmBytes > 0)
-    out += "/dev/shm " + bytesText(l.shmBytes) + " (" + bytesText(l.shmFreeBytes) +
+    out += "/dev/shm " + roundBytes(l.shmBytes) + " (" + roundBytes(l.shmFreeBytes) +
            " free), locked memory " + bytesOrNone(l.memlockBytes) + ", cgroup " +
            (l.cgroupCpus > 0 ? figure(l.cgroupCpus) + " CPUs" : "without a CPU limit") + "\n";
   if (!host.iommu.empty()) out += "IOMMU " + host.iommu + "\n";
