@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "direct/image.h"
 #include "shell.h"
 
 namespace autoccl {
@@ -13,7 +14,14 @@ namespace {
 const std::string kBench = "LD_LIBRARY_PATH=" AUTOCCL_BIN_DIR "/../lib/doubles " AUTOCCL_BIN_DIR
                            "/autoccl-gpu-bench --memory 16M --without-nccl ";
 
-TEST(GpuBench, ChecksEveryKindOfConfigOnEveryRank) {
+class GpuBench : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (direct::embeddedImage().empty()) GTEST_SKIP() << "this build has no nvcc, so no kernels";
+  }
+};
+
+TEST_F(GpuBench, ChecksEveryKindOfConfigOnEveryRank) {
   const Ended ended = shell(kBench +
                             "--ranks 3 --check-only --sizes 1000,64K --collectives "
                             "allreduce,allgather,reducescatter,broadcast,alltoall");
@@ -21,7 +29,7 @@ TEST(GpuBench, ChecksEveryKindOfConfigOnEveryRank) {
   EXPECT_NE(ended.output.find("results checked on each rank"), std::string::npos) << ended.output;
 }
 
-TEST(GpuBench, PrintsALineForEachContenderAndWritesTheSameAsJson) {
+TEST_F(GpuBench, PrintsALineForEachContenderAndWritesTheSameAsJson) {
   const std::string json = ::testing::TempDir() + "gpu_bench.json";
   const Ended ended = shell(kBench +
                             "--ranks 2 --check --rounds 2 --sizes 512K --collectives "
@@ -37,7 +45,7 @@ TEST(GpuBench, PrintsALineForEachContenderAndWritesTheSameAsJson) {
   std::remove(json.c_str());
 }
 
-TEST(GpuBench, RefusesWhatItDoesNotKnow) {
+TEST_F(GpuBench, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(shell(kBench + "--collectives allreduce,gather").status, 2);
   EXPECT_EQ(shell(kBench + "--sizes 12x").status, 2);
   EXPECT_EQ(shell("CUDA_DOUBLE_DEVICES=1 " + kBench).status, 2) << "one GPU";
