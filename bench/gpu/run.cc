@@ -93,6 +93,7 @@ class Measurement {
   double sweepTime(const Way& way, const direct::Call& call) {
     const double first = rank_.time(way, call, 2);
     std::vector<double> times;
+    times.reserve(3);
     for (int i = 0; i < 3; ++i) times.push_back(rank_.time(way, call, callsFor(first)));
     return bench::median(times);
   }

@@ -84,6 +84,7 @@ inline constexpr unsigned kWaitGeq = 0;
 
 /// The driver's functions. Results are CUresult as int; stream 0 is the legacy stream.
 struct Cuda {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration, where they would not parse
 #define ACCL_CUDA_MEMBER(member, name, arguments) int(*member) arguments = nullptr;
   ACCL_CUDA_CALLS(ACCL_CUDA_MEMBER)
 #undef ACCL_CUDA_MEMBER

@@ -101,6 +101,7 @@ void runRanks(int nRanks, const std::function<void(RankView&)>& body) {
   std::mutex mutex;
   std::exception_ptr first;
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(nRanks));
   for (int rank = 0; rank < nRanks; ++rank)
     threads.emplace_back([&, rank] {
       try {
@@ -126,6 +127,7 @@ std::vector<std::string> refusals(int nRanks) {
   const UniqueId meeting = newUniqueId();
   std::vector<std::string> why(static_cast<size_t>(nRanks));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(nRanks));
   for (int rank = 0; rank < nRanks; ++rank)
     threads.emplace_back([&, rank] {
       try {
