@@ -103,6 +103,7 @@ class Drawing {
     if (below_[index].empty())
       return leaf(host_.pci[index].busId, linkText(host_.pci[index]), ink::kDefault, x, y);
     std::vector<Spot> children;
+    children.reserve(below_[index].size());
     for (const size_t child : below_[index]) children.push_back(device(child, x, y + kRow));
     const double middle = (children.front().x + children.back().x) / 2;
     for (const Spot& child : children)

@@ -112,8 +112,10 @@ std::string matrix(const Host& host) {
   if (all < 2 || all > kMostInMatrix || gpus == 0) return "";
   std::vector<TextTable::Column> columns{{""}};
   std::vector<std::string> names;
+  names.reserve(all);
   for (const auto& g : host.gpus) names.push_back(nameOf(host, g));
   for (const auto& n : host.nics) names.push_back(nameOf(host, n));
+  columns.reserve(all + 1);
   for (const std::string& name : names) columns.push_back({name});
   TextTable table(std::move(columns));
   for (size_t i = 0; i < gpus; ++i) {

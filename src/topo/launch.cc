@@ -136,6 +136,7 @@ std::vector<Seat> seatsOf(const Host& host) {
   std::map<int, size_t> sharing, at;
   for (const Gpu& g : host.gpus) ++sharing[g.numa];
   std::vector<const Gpu*> order;
+  order.reserve(host.gpus.size());
   for (const Gpu& g : host.gpus) order.push_back(&g);
   std::ranges::stable_sort(order, {},
                            [](const Gpu* g) { return g->index < 0 ? INT32_MAX : g->index; });

@@ -96,6 +96,7 @@ void twice(const LintInput& in, const std::vector<std::pair<Key, int>>& all, con
 void repeated(const LintInput& in, std::vector<Finding>& out) {
   std::vector<std::pair<std::string, int>> busIds;
   std::vector<std::pair<int, int>> ranks, numas;
+  busIds.reserve(in.host.pci.size());
   for (const PciDevice& d : in.host.pci) busIds.emplace_back(d.busId, d.line);
   for (const Gpu& g : in.host.gpus)
     if (g.rank >= 0) ranks.emplace_back(g.rank, g.line);

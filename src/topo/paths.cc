@@ -162,6 +162,7 @@ std::vector<int> nicsByDistance(const Host& host, int gpu) {
   std::vector<int> order(host.nics.size());
   std::iota(order.begin(), order.end(), 0);
   std::vector<Path> paths;
+  paths.reserve(order.size());
   for (const int nic : order) paths.push_back(gpuToNic(host, gpu, nic));
   std::ranges::stable_sort(order, [&](int a, int b) {
     const Path &pa = paths[static_cast<size_t>(a)], &pb = paths[static_cast<size_t>(b)];

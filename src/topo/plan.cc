@@ -17,7 +17,7 @@ constexpr int kMostSharing = 16;
 /// that rings of an uneven NVLink spread.
 class InsideOrder {
  public:
-  explicit InsideOrder(const Host& host) : host_(host), n_(static_cast<int>(host.gpus.size())) {
+  explicit InsideOrder(const Host& host) : n_(static_cast<int>(host.gpus.size())) {
     paths_.resize(static_cast<size_t>(n_) * static_cast<size_t>(n_));
     for (int i = 0; i < n_; ++i)
       for (int j = 0; j < n_; ++j) path(i, j) = gpuToGpu(host, i, j);
@@ -100,7 +100,6 @@ class InsideOrder {
     return order;
   }
 
-  const Host& host_;
   int n_;
   std::vector<Path> paths_;
   std::map<std::pair<int, int>, int> used_;
@@ -113,6 +112,7 @@ std::vector<int> gpusByDistance(const Host& host, int nic, const std::vector<int
   std::vector<int> order(host.gpus.size());
   std::iota(order.begin(), order.end(), 0);
   std::vector<PathClass> classes;
+  classes.reserve(order.size());
   for (const int g : order) classes.push_back(gpuToNic(host, g, nic).path);
   std::ranges::stable_sort(order, [&](int a, int b) {
     const PathClass ca = classes[static_cast<size_t>(a)], cb = classes[static_cast<size_t>(b)];
@@ -139,6 +139,7 @@ std::vector<RingChannel> insideRings(const Job& job) {
   const int gpus = static_cast<int>(job.host.gpus.size());
   std::vector<RingChannel> rings;
   if (inside.allJoined()) {
+    rings.reserve(job.host.gpus.size());
     for (int g = 0; g < gpus; ++g) rings.push_back({inside.from(g, -1), {0}, -1, -1, false});
     return rings;
   }
@@ -199,6 +200,7 @@ std::vector<RingChannel> railRings(const Job& job) {
   InsideOrder inside(job.host);
   std::vector<int> used(job.host.gpus.size());
   std::vector<RingChannel> rings;
+  rings.reserve(job.host.nics.size());
   for (int nic = 0; nic < static_cast<int>(job.host.nics.size()); ++nic)
     rings.push_back(railRing(job, nic, inside, used));
   return rings;

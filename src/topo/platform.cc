@@ -122,6 +122,7 @@ Platform readPlatform(std::string_view text, const std::string& file) {
 const std::vector<Platform>& platforms() {
   static const std::vector<Platform> all = [] {
     std::vector<Platform> read;
+    read.reserve(platformFiles().size());
     for (const PlatformFile& file : platformFiles())
       read.push_back(readPlatform(file.text, std::string(file.name)));
     return read;
@@ -154,6 +155,7 @@ Host hostOf(const Platform& p) {
   }
   const int switches = p.nics > 0 ? std::min(p.gpus, p.nics) : p.gpus;
   std::vector<int> at;
+  at.reserve(static_cast<size_t>(switches));
   for (int i = 0; i < switches; ++i)
     at.push_back(addDevice(host, busIdOf(i + 1, 0), "0x060400", i * p.numa / switches, -1));
   for (int i = 0; i < p.gpus; ++i) {

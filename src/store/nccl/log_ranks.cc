@@ -131,6 +131,7 @@ std::vector<Finding> LogRanks::findings(const std::string& file) const {
 
 std::vector<SeenChoice> LogRanks::choices() const {
   std::vector<SeenChoice> all;
+  all.reserve(choices_.size());
   for (const auto& [key, seen] : choices_) all.push_back(seen);
   return all;
 }
