@@ -49,7 +49,7 @@ int addDevice(Host& host, const std::string& busId, const char* deviceClass, int
 }
 
 std::string busIdOf(int bus, int device) {
-  char text[16];
+  char text[32];
   std::snprintf(text, sizeof text, "0000:%02x:%02x.0", bus, device);
   return text;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <set>
+#include <span>
 
 #include "base/lines.h"
 #include "store/nccl/choice.h"
@@ -149,8 +150,9 @@ class Reader {
 
 std::string choicesText(const Log& log) {
   constexpr size_t kMost = 40;
-  const auto named = [](int index, const auto& names) {
-    return index < 0 ? std::string("?") : std::string(names[static_cast<size_t>(index)]);
+  const auto named = [](int index, std::span<const std::string_view> names) {
+    const auto i = static_cast<size_t>(index);
+    return i < names.size() ? std::string(names[i]) : std::string("?");
   };
   std::string out;
   for (size_t i = 0; i < log.choices.size() && i < kMost; ++i) {
