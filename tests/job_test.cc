@@ -95,7 +95,7 @@ TEST_F(JobTest, AConfigThatCrashesTheJobIsQuarantinedByTheNextRun) {
   int named = 0;
   const int failures = failuresUntilItFinishes([&] {
     const Ended ended =
-        run("-n 2 --budget 100", "--bytes 65536 --seconds 8 --until-tuned --crash " + fields);
+        run("-n 2 --budget 100", "--bytes 65536 --seconds 60 --until-tuned --crash " + fields);
     named += ended.output.find("quarantined: twoshot/simple/shm") != std::string::npos ? 1 : 0;
     return ended.status == 0;
   });

@@ -19,10 +19,12 @@ using testing::choicesOf;
 using testing::Environment;
 using testing::Ran;
 using testing::runJob;
+using testing::runUntil;
 using testing::TraceFolder;
 
 const std::string kLibrary = AUTOCCL_BIN_DIR "/../lib/libnccl-tuner-autoccl.so";
 const std::string kSome = "nccl_program -n 2 --calls 600 --kinds ar --sizes 262144";
+constexpr int kCalls = 600;
 
 Environment preloaded(const TraceFolder& trace, const std::string& variants,
                       const Environment& more = {}) {
@@ -73,16 +75,22 @@ size_t callsOn(const TraceFolder& trace, const std::vector<std::string>& words) 
 class VariantsByRelease : public ::testing::TestWithParam<int> {};
 
 TEST_P(VariantsByRelease, AreSwitchedAtOneCallOnAllRanks) {
-  const TraceFolder trace;
-  const Ran ran = runJob("nccl_program -n 3 --calls 500 --kinds ar,bc --sizes 262144",
-                         preloaded(trace, "threads,buffers",
-                                   {{"NCCL_DOUBLE_VERSION", std::to_string(GetParam())},
-                                    {"AUTOCCL_VARIANT_MEMORY", "16G"}}));
+  TraceFolder trace;
+  const auto all = [&] { return callsOn(trace, {"threshold=0 ", "buffer=4194304"}); };
+  const auto few = [&] { return callsOn(trace, {"threshold=65536 "}); };
+  const auto buffers = [&] {
+    return callsOn(trace, {"buffer=1048576 "}) + callsOn(trace, {"buffer=16777216 "});
+  };
+  const Ran ran = runUntil([&] { return all() > 0 && few() > 0 && buffers() > 0; }, 500,
+                           "nccl_program -n 3 --kinds ar,bc --sizes 262144", trace,
+                           preloaded(trace, "threads,buffers",
+                                     {{"NCCL_DOUBLE_VERSION", std::to_string(GetParam())},
+                                      {"AUTOCCL_VARIANT_MEMORY", "16G"}}));
   expectOneChoicePerCall(ran, trace);
   expectOneDigestPerSession(ran);
-  EXPECT_GT(callsOn(trace, {"threshold=0 ", "buffer=4194304"}), 0U) << "all-threads";
-  EXPECT_GT(callsOn(trace, {"threshold=65536 "}), 0U) << "few-threads";
-  EXPECT_GT(callsOn(trace, {"buffer=1048576 "}) + callsOn(trace, {"buffer=16777216 "}), 0U);
+  EXPECT_GT(all(), 0U) << "all-threads";
+  EXPECT_GT(few(), 0U) << "few-threads";
+  EXPECT_GT(buffers(), 0U);
 }
 INSTANTIATE_TEST_SUITE_P(Nccl, VariantsByRelease,
                          ::testing::Values(21805, 21903, 22105, 22203, 22403, 22605, 22707, 22809,
@@ -97,44 +105,50 @@ TEST(NcclVariants, NoneIsMadeUnlessAskedFor) {
 }
 
 TEST(NcclVariants, APairOfItsOwnServesTheReleaseWithoutATuner) {
-  const TraceFolder trace;
-  const Ran ran = runJob(kSome, preloaded(trace, "threads", {{"NCCL_DOUBLE_VERSION", "21805"}}));
+  TraceFolder trace;
+  const auto ranAs = [&](const char* pair) { return !trace.lines({"call ", pair}).empty(); };
+  const Ran ran = runUntil([&] { return ranAs("TREE/SIMPLE") && ranAs("RING/LL "); }, kCalls, kSome,
+                           trace, preloaded(trace, "threads", {{"NCCL_DOUBLE_VERSION", "21805"}}));
   expectOneChoicePerCall(ran, trace);
-  EXPECT_FALSE(trace.lines({"call ", "TREE/SIMPLE"}).empty()) << ran.text;
-  EXPECT_FALSE(trace.lines({"call ", "RING/LL "}).empty()) << ran.text;
+  EXPECT_TRUE(ranAs("TREE/SIMPLE")) << ran.text;
+  EXPECT_TRUE(ranAs("RING/LL ")) << ran.text;
 }
 
 TEST(NcclVariants, AnotherTransportTakesACopyOfTheLibrary) {
-  const TraceFolder trace;
-  const Ran ran = runJob(kSome, preloaded(trace, "transport"));
+  TraceFolder trace;
+  const auto by = [&](const char* way) { return callsOn(trace, {way}); };
+  const Ran ran = runUntil([&] { return by("way=shm") > 0 && by("way=net") > 0; }, kCalls, kSome,
+                           trace, preloaded(trace, "transport"));
   expectOneChoicePerCall(ran, trace);
-  EXPECT_GT(callsOn(trace, {"way=shm"}), 0U) << ran.text;
-  EXPECT_GT(callsOn(trace, {"way=net"}), 0U) << ran.text;
-  EXPECT_GT(callsOn(trace, {"way=p2p"}), 0U);
+  for (const char* way : {"way=shm", "way=net", "way=p2p"}) EXPECT_GT(by(way), 0U) << ran.text;
 }
 
 TEST(NcclVariants, BuffersNeedNoCopyWhereTheReleaseReadsThemAgain) {
   for (const auto& [version, copies] : {std::pair("22809", true), std::pair("22907", false)}) {
-    const TraceFolder trace;
-    const Ran ran = runJob(kSome, preloaded(trace, "buffers",
-                                            {{"NCCL_DOUBLE_VERSION", version},
-                                             {"NCCL_DEBUG", "INFO"},
-                                             {"NCCL_DEBUG_SUBSYS", "ENV"}}));
+    TraceFolder trace;
+    const auto large = [&] { return callsOn(trace, {"buffer=16777216 "}); };
+    const Ran ran = runUntil([&] { return large() > 0; }, kCalls, kSome, trace,
+                             preloaded(trace, "buffers",
+                                       {{"NCCL_DOUBLE_VERSION", version},
+                                        {"NCCL_DEBUG", "INFO"},
+                                        {"NCCL_DEBUG_SUBSYS", "ENV"}}));
     expectOneChoicePerCall(ran, trace);
-    EXPECT_GT(callsOn(trace, {"buffer=16777216 "}), 0U) << version;
+    EXPECT_GT(large(), 0U) << version;
     EXPECT_EQ(ran.says("NCCL_BUFFSIZE is read without a cache"), !copies) << version;
   }
 }
 
 TEST(NcclVariants, WhatFailsOnOneRankIsOfferedOnNone) {
   for (const char* fails : {"NCCL_DOUBLE_FAIL_INIT=2", "NCCL_DOUBLE_FAIL_INIT=-2"}) {
-    const TraceFolder trace;
-    const Ran ran = runJob(kSome + " --env-of 1 " + fails, preloaded(trace, "threads"));
+    TraceFolder trace;
+    const auto other = [&] { return callsOn(trace, {"threshold=0 "}); };
+    const Ran ran = runUntil([&] { return other() > 0; }, kCalls, kSome + " --env-of 1 " + fails,
+                             trace, preloaded(trace, "threads"));
     expectOneChoicePerCall(ran, trace);
     EXPECT_TRUE(ran.says("few-threads could not be made")) << ran.text;
     EXPECT_TRUE(ran.says("variants on rank 0 of 2: there are all-threads\n")) << ran.text;
     EXPECT_EQ(callsOn(trace, {"threshold=65536 "}), 0U);
-    EXPECT_GT(callsOn(trace, {"threshold=0 "}), 0U) << "the other one";
+    EXPECT_GT(other(), 0U) << "the other one";
   }
 }
 
@@ -179,11 +193,13 @@ TEST(NcclVariants, GroupsCapturesAndNonBlockingCallsStayOnTheProgramsCommunicato
 }
 
 TEST(NcclVariants, RanksOfTwoHostsHaveThemToo) {
-  const TraceFolder trace;
-  const Ran ran = runJob("nccl_program -n 4 --hosts 2 --calls 500 --kinds ar --sizes 262144",
-                         preloaded(trace, "threads"));
+  TraceFolder trace;
+  const auto few = [&] { return callsOn(trace, {"threshold=65536 "}); };
+  const Ran ran = runUntil([&] { return few() > 0; }, 500,
+                           "nccl_program -n 4 --hosts 2 --kinds ar --sizes 262144", trace,
+                           preloaded(trace, "threads"));
   expectOneChoicePerCall(ran, trace);
-  EXPECT_GT(callsOn(trace, {"threshold=65536 "}), 0U) << ran.text;
+  EXPECT_GT(few(), 0U) << ran.text;
 }
 
 TEST(NcclVariants, ChildrenOfASplitHaveTheirOwn) {

@@ -41,6 +41,20 @@ TraceFolder::~TraceFolder() {
   fs::remove_all(path_, ignored);
 }
 
+void TraceFolder::clear() {
+  for (const auto& entry : fs::directory_iterator(path_)) fs::remove_all(entry.path());
+}
+
+Ran runUntil(const std::function<bool()>& seen, int calls, const std::string& words,
+             TraceFolder& trace, const Environment& variables) {
+  constexpr int kMost = 16;
+  for (int times = 1;; times *= 4) {
+    trace.clear();
+    Ran ran = runJob(words + " --calls " + std::to_string(calls * times), variables, 120);
+    if (ran.status != 0 || seen() || times == kMost) return ran;
+  }
+}
+
 std::vector<std::string> TraceFolder::lines(const std::vector<std::string>& words) const {
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(path_)) {

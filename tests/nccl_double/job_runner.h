@@ -1,6 +1,7 @@
 // Runs jobs on the doubles and reads what the double noted of them, for tests.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ class TraceFolder {
   TraceFolder& operator=(const TraceFolder&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
+  /// Forgets what was noted.
+  void clear();
   /// Lines of all files that contain all the words.
   [[nodiscard]] std::vector<std::string> lines(const std::vector<std::string>& words) const;
   /// The first two ranks of one communicator whose calls differ, as text; "" if all agree.
@@ -40,6 +43,12 @@ class TraceFolder {
  private:
   std::string path_;
 };
+
+/// Runs the job with `calls` calls, then with four and sixteen times as many, until `seen` holds of
+/// what was noted: how many calls pass before the agents have had their turn depends on the
+/// machine. The trace is the last run's.
+[[nodiscard]] Ran runUntil(const std::function<bool()>& seen, int calls, const std::string& words,
+                           TraceFolder& trace, const Environment& variables);
 
 /// The words after "choices " of every rank's last line.
 [[nodiscard]] std::vector<std::string> choicesOf(const Ran& ran);
